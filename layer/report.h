@@ -1,0 +1,64 @@
+/* What the layer says: a text log (standard error, a file or logcat), a report file (JSON lines), and the
+ * application's debug-utils messengers. One `struct report` per VkInstance. Nothing goes to standard output. */
+#ifndef RC_REPORT_H
+#define RC_REPORT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum report_level {
+    REPORT_ERROR,
+    REPORT_WARNING,
+    REPORT_INFO,
+    REPORT_DEBUG,
+};
+
+struct report_config {
+    enum report_level level;   /* what the text log shows */
+    const char *log_file;      /* NULL: standard error (Android: logcat); %p is the pid, %e the executable's name */
+    const char *report_file;   /* NULL: none; same patterns */
+    const char *application;   /* name in the store; carried by every record. Copied. */
+    bool messenger;            /* the application enabled VK_EXT_debug_utils: keep messages for report_take() */
+};
+
+struct report;
+
+/* Never fails for the application: if a file can't be opened that is said once on standard error and the rest works;
+ * on out of memory returns NULL, which every function here accepts. Files are opened O_APPEND|O_CLOEXEC|O_NOFOLLOW,
+ * mode 0600, and each record is one write(). */
+struct report *report_create(const struct report_config *config);
+void report_destroy(struct report *report);
+
+/* One line of text, printf-like, prefixed with "robust_cache: ". Any thread; keeps the caller's errno. */
+void report_log(struct report *report, enum report_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* One JSON object, built in place and written by report_event_end() as a single line with "event", "time" (seconds since
+ * 1970, three decimals), "pid" and "application" added. Values are escaped; what doesn't fit is cut at a
+ * field's border and marked "truncated":true. On the stack, no allocation. The text log gets nothing from it. */
+struct report_event {
+    char text[2048];
+    size_t length;
+    bool truncated;
+};
+void report_event_begin(struct report_event *event, const struct report *report, const char *name);
+void report_event_string(struct report_event *event, const char *key, const char *value);
+void report_event_number(struct report_event *event, const char *key, uint64_t value);
+void report_event_end(struct report_event *event, struct report *report);
+
+/* Messages for VK_EXT_debug_utils wait here, since old loaders hold their lock over create and destroy calls and a
+ * callback that calls Vulkan would hang: hooks take and deliver them where no lock is held.
+ * report_has_messages() is one atomic load. At most 64 wait; older ones make room and are counted. */
+struct report_message {
+    enum report_level level;
+    char text[512];
+};
+bool report_has_messages(const struct report *report);
+bool report_take_message(struct report *report, struct report_message *out);
+
+/* In the child of a fork(): the lock may have been held by a thread that no longer exists. */
+void report_after_fork(struct report *report);
+
+#endif
