@@ -123,7 +123,7 @@ static void create_pipelines(const struct options *options, const struct pipes *
     const struct gpu *gpu = pipes->gpu;
     uint32_t counts[] = {(uint32_t)options->compute, (uint32_t)options->graphics};
     for (enum pipes_kind kind = PIPES_COMPUTE; kind <= PIPES_GRAPHICS; kind++) {
-        pipes_create(pipes, kind, cache, 0, counts[kind], false, pipelines, outcome);
+        pipes_create(pipes, kind, cache, 0, counts[kind], false, pipelines, NULL, outcome);
         for (uint32_t i = 0; i < counts[kind]; i++)
             gpu->DestroyPipeline(gpu->device, pipelines[i], NULL);
     }

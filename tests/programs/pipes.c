@@ -242,7 +242,8 @@ static VkResult create_graphics(const struct pipes *pipes, VkPipelineCache cache
 
 /* One create call, at most CALL_MAX pipelines. */
 static void create_call(const struct pipes *pipes, enum pipes_kind kind, VkPipelineCache cache,
-                        uint32_t first, uint32_t count, VkPipeline *out, struct pipes_outcome *outcome)
+                        uint32_t first, uint32_t count, VkPipeline *out, char *hits,
+                        struct pipes_outcome *outcome)
 {
     struct description descriptions[CALL_MAX];
     for (uint32_t i = 0; i < count; i++) {
@@ -260,21 +261,23 @@ static void create_call(const struct pipes *pipes, enum pipes_kind kind, VkPipel
             part.created++;
         else
             part.failed++;
-        if (flags & VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT) {
-            part.feedbacks++;
-            part.hits += (flags & VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT) != 0;
-        }
+        bool valid = flags & VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT;
+        bool hit = valid && (flags & VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT);
+        part.feedbacks += valid;
+        part.hits += hit;
+        if (hits)
+            hits[i] = hit ? '1' : '0';
     }
     pipes_add_outcome(outcome, &part);
 }
 
 void pipes_create(const struct pipes *pipes, enum pipes_kind kind, VkPipelineCache cache, uint32_t first,
-                  uint32_t count, bool one_call, VkPipeline *out, struct pipes_outcome *outcome)
+                  uint32_t count, bool one_call, VkPipeline *out, char *hits, struct pipes_outcome *outcome)
 {
     uint32_t step = one_call ? CALL_MAX : 1;
     for (uint32_t i = 0; i < count; i += step) {
         uint32_t n = count - i < step ? count - i : step;
-        create_call(pipes, kind, cache, first + i, n, out + i, outcome);
+        create_call(pipes, kind, cache, first + i, n, out + i, hits ? hits + i : NULL, outcome);
     }
 }
 

@@ -41,7 +41,7 @@ void pipes_finish(struct pipes *pipes);
 /* Creates pipelines `first` to `first + count - 1` of a kind with `cache` (or VK_NULL_HANDLE), in one call
  * each or all in one. `out` gets `count` handles, null where creation failed. Any thread. */
 void pipes_create(const struct pipes *pipes, enum pipes_kind kind, VkPipelineCache cache, uint32_t first,
-                  uint32_t count, bool one_call, VkPipeline *out, struct pipes_outcome *outcome);
+                  uint32_t count, bool one_call, VkPipeline *out, char *hits, struct pipes_outcome *outcome);
 
 void pipes_add_outcome(struct pipes_outcome *sum, const struct pipes_outcome *part);
 

@@ -47,7 +47,7 @@ class OnRadv(unittest.TestCase):
     def test_pipelines_are_the_same_by_number(self):
         self.run_vkpipes("--compute", "8", "--own-cache", self.file)
         overlap = self.run_vkpipes("--compute", "8", "--first", "5", "--feedback", "--cold-blob", self.file)
-        self.assertEqual(overlap["hits"], 3)
+        self.assertEqual((overlap["hits"], overlap["compute_hits"]), (3, "11100000"))
 
     def test_one_call_and_threads_make_the_same_pipelines(self):
         self.run_vkpipes("--compute", "9", "--graphics", "3", "--own-cache", self.file)

@@ -210,6 +210,7 @@ struct run {
     struct pipes pipes;
     VkPipelineCache cache;
     VkPipeline *compute, *graphics;
+    char *compute_hits, *graphics_hits; /* strings of '0' and '1' */
     struct pipes_outcome outcome;
     VkResult cache_result, save_result, dispatch_result;
     size_t loaded, saved;
@@ -334,21 +335,24 @@ struct worker {
 };
 
 /* This thread's share of `count`, in one stretch. */
-static void create_share(struct worker *worker, enum pipes_kind kind, uint32_t count, VkPipeline *out)
+static void create_share(struct worker *worker, enum pipes_kind kind, uint32_t count, VkPipeline *out,
+                         char *hits)
 {
     const struct run *run = worker->run;
     const struct options *options = run->options;
     uint32_t from = count * worker->index / options->threads;
     uint32_t to = count * (worker->index + 1) / options->threads;
     pipes_create(&run->pipes, kind, run->cache, options->first + from, to - from, options->one_call,
-                 out + from, &worker->outcome);
+                 out + from, hits + from, &worker->outcome);
 }
 
 static void *work(void *argument)
 {
     struct worker *worker = argument;
-    create_share(worker, PIPES_COMPUTE, worker->run->options->compute, worker->run->compute);
-    create_share(worker, PIPES_GRAPHICS, worker->run->options->graphics, worker->run->graphics);
+    create_share(worker, PIPES_COMPUTE, worker->run->options->compute, worker->run->compute,
+                 worker->run->compute_hits);
+    create_share(worker, PIPES_GRAPHICS, worker->run->options->graphics, worker->run->graphics,
+                 worker->run->graphics_hits);
     return NULL;
 }
 
@@ -382,10 +386,10 @@ static void create_paced(struct run *run)
     for (uint32_t i = 0; i < options->compute || i < options->graphics; i++) {
         if (i < options->compute)
             pipes_create(&run->pipes, PIPES_COMPUTE, run->cache, options->first + i, 1, false,
-                         run->compute + i, &run->outcome);
+                         run->compute + i, run->compute_hits + i, &run->outcome);
         if (i < options->graphics)
             pipes_create(&run->pipes, PIPES_GRAPHICS, run->cache, options->first + i, 1, false,
-                         run->graphics + i, &run->outcome);
+                         run->graphics + i, run->graphics_hits + i, &run->outcome);
         pause_ms(options->pace_ms);
     }
 }
@@ -438,7 +442,8 @@ static void print(const struct run *run)
            run->cache_result, run->loaded, run->saved, run->save_result,
            run->header_matches ? "true" : "false");
     if (options->feedback)
-        printf("\"feedbacks\":%u,\"hits\":%u,", run->outcome.feedbacks, run->outcome.hits);
+        printf("\"feedbacks\":%u,\"hits\":%u,\"compute_hits\":\"%s\",\"graphics_hits\":\"%s\",",
+               run->outcome.feedbacks, run->outcome.hits, run->compute_hits, run->graphics_hits);
     if (options->dispatch)
         printf("\"dispatch_result\":%d,\"hash\":\"%016llx\",", run->dispatch_result,
                (unsigned long long)run->hash);
@@ -519,8 +524,10 @@ int main(int argc, char **argv)
     struct run run = {.options = &options};
     run.compute = calloc(options.compute + 1, sizeof(*run.compute));
     run.graphics = calloc(options.graphics + 1, sizeof(*run.graphics));
+    run.compute_hits = calloc(options.compute + 1, 1);
+    run.graphics_hits = calloc(options.graphics + 1, 1);
     int status = 1;
-    if (!run.compute || !run.graphics)
+    if (!run.compute || !run.graphics || !run.compute_hits || !run.graphics_hits)
         goto free_handles;
     double start = gpu_wall_ms();
     if (!set_up(&run))
@@ -542,5 +549,7 @@ int main(int argc, char **argv)
 free_handles:
     free(run.compute);
     free(run.graphics);
+    free(run.compute_hits);
+    free(run.graphics_hits);
     return status;
 }
