@@ -1,5 +1,6 @@
 /* What the layer says: a text log (standard error, a file or logcat), a report file (JSON lines), and the
- * application's debug-utils messengers. One `struct report` per VkInstance. Nothing goes to standard output. */
+ * application's debug-utils messengers. One `struct report` per VkInstance. Nothing goes to standard output.
+ */
 #ifndef RC_REPORT_H
 #define RC_REPORT_H
 
@@ -16,18 +17,19 @@ enum report_level {
 };
 
 struct report_config {
-    enum report_level level;   /* what the text log shows */
-    const char *log_file;      /* NULL: standard error (Android: logcat); %p is the pid, %e the executable's name */
-    const char *report_file;   /* NULL: none; same patterns */
-    const char *application;   /* name in the store; carried by every record. Copied. */
-    bool messenger;            /* the application enabled VK_EXT_debug_utils: keep messages for report_take() */
+    enum report_level level; /* what the text log shows */
+    const char
+        *log_file; /* NULL: standard error (Android: logcat); %p is the pid, %e the executable's name */
+    const char *report_file; /* NULL: none; same patterns */
+    const char *application; /* name in the store; carried by every record. Copied. */
+    bool messenger;          /* the application enabled VK_EXT_debug_utils: keep messages for report_take() */
 };
 
 struct report;
 
-/* Never fails for the application: if a file can't be opened that is said once on standard error and the rest works;
- * on out of memory returns NULL, which every function here accepts. Files are opened O_APPEND|O_CLOEXEC|O_NOFOLLOW,
- * mode 0600, and each record is one write(). */
+/* Never fails for the application: if a file can't be opened that is said once on standard error and the rest
+ * works; on out of memory returns NULL, which every function here accepts. Files are opened
+ * O_APPEND|O_CLOEXEC|O_NOFOLLOW, mode 0600, and each record is one write(). */
 struct report *report_create(const struct report_config *config);
 void report_destroy(struct report *report);
 
@@ -35,9 +37,10 @@ void report_destroy(struct report *report);
 void report_log(struct report *report, enum report_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* One JSON object, built in place and written by report_event_end() as a single line with "event", "time" (seconds since
- * 1970, three decimals), "pid" and "application" added. Values are escaped; what doesn't fit is cut at a
- * field's border and marked "truncated":true. On the stack, no allocation. The text log gets nothing from it. */
+/* One JSON object, built in place and written by report_event_end() as a single line with "event", "time"
+ * (seconds since 1970, three decimals), "pid" and "application" added. Values are escaped; what doesn't fit
+ * is cut at a field's border and marked "truncated":true. On the stack, no allocation. The text log gets
+ * nothing from it. */
 struct report_event {
     char text[2048];
     size_t length;
@@ -48,8 +51,8 @@ void report_event_string(struct report_event *event, const char *key, const char
 void report_event_number(struct report_event *event, const char *key, uint64_t value);
 void report_event_end(struct report_event *event, struct report *report);
 
-/* Messages for VK_EXT_debug_utils wait here, since old loaders hold their lock over create and destroy calls and a
- * callback that calls Vulkan would hang: hooks take and deliver them where no lock is held.
+/* Messages for VK_EXT_debug_utils wait here, since old loaders hold their lock over create and destroy calls
+ * and a callback that calls Vulkan would hang: hooks take and deliver them where no lock is held.
  * report_has_messages() is one atomic load. At most 64 wait; older ones make room and are counted. */
 struct report_message {
     enum report_level level;

@@ -17,12 +17,14 @@
  *  88  driverName, 256         344  driverInfo, 256
  * 600  payload size, u64       608  XXH3-128 of the payload, 16
  * 624  XXH3-64 of bytes 0..623, u64
- * 632  end mark, 8 bytes, the last of them not zero */
+ * 632  end mark, 8 bytes, the last of them not zero
+ * Every later version keeps the size and the places of magic, version, size, own hash and end mark: so an
+ * older layer knows a newer envelope from a damaged one. */
 
 enum envelope_verdict {
     ENVELOPE_NONE,            /* no envelope at the end of the data */
     ENVELOPE_VALID,           /* payload whole and written by this very identity */
-    ENVELOPE_FOREIGN,         /* whole, but of another device, driver, build or ABI */
+    ENVELOPE_FOREIGN,         /* envelope whole, but of another device, driver, build or ABI */
     ENVELOPE_DAMAGED,         /* envelope or payload not as written */
     ENVELOPE_UNKNOWN_VERSION, /* written by a newer layer */
 };
@@ -36,16 +38,21 @@ struct envelope {
     char problem[128];
 };
 
-/* Looks for an envelope at the end of `size` bytes at `data` and judges it. Once found its verdict is final.
- * `self` is the running device's identity, or NULL to skip that comparison (tools).
- * `out` is filled as far as the verdict allows; for ENVELOPE_NONE it is zero.
- * Reads the payload once (XXH3). Keeps no pointer, never fails otherwise; any thread. */
+/* Looks for an envelope at the end of `size` bytes at `data` and judges it. It is found where its magic or
+ * its end mark stands in the right place, behind it at most ENVELOPE_MAX_PADDING zero bytes; once found its
+ * verdict is final. Judged in this order: both marks, version, own hash, sizes (payload, envelope and padding
+ * are all there is), identity, no second envelope at the payload's end, payload hash.
+ *
+ * `self` is the running device's identity, or NULL to skip that comparison (tools). `out` is filled as far as
+ * the verdict allows; for ENVELOPE_NONE it is zero. Reads the payload once (XXH3), and not at all if the
+ * envelope is foreign or damaged itself. Keeps no pointer, never fails otherwise; any thread. */
 enum envelope_verdict envelope_open(const void *data, size_t size, const struct cache_identity *self,
                                     struct envelope *out);
 
 /* The part of envelope_open() that looks at the ENVELOPE_SIZE bytes of the trailer alone, for readers that
  * hash the payload while they read it. `total_size` is the size of payload and trailer together, no padding.
- * VALID here means: intact and fitting, the payload's hash still to be compared. */
+ * VALID here means: intact and fitting, the payload's hash still to be compared. Doesn't look for a second
+ * envelope inside the payload. */
 enum envelope_verdict envelope_open_trailer(const uint8_t trailer[ENVELOPE_SIZE], uint64_t total_size,
                                             const struct cache_identity *self, struct envelope *out);
 

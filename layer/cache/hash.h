@@ -28,4 +28,19 @@ void hash128_to_hex(const struct hash128 *hash, char out[HASH128_HEX_SIZE]);
  * Returns false and leaves `out` alone if a character is no such digit. */
 bool hash128_from_hex(const char *text, struct hash128 *out);
 
+/* XXH3-128 of data that comes in pieces. A value on the caller's stack, no allocation, nothing to finish; one
+ * thread at a time. The same bytes give the same hash as hash128_of(), however they were cut. */
+#define HASH_STREAM_SIZE 576
+struct hash_stream {
+    _Alignas(64) unsigned char state[HASH_STREAM_SIZE]; /* hash.c's business; holds no pointer to itself */
+};
+
+void hash_stream_init(struct hash_stream *stream);
+
+/* `data` may be NULL if `size` is 0. */
+void hash_stream_update(struct hash_stream *stream, const void *data, size_t size);
+
+/* The hash of all bytes so far. The stream stays as it is: more may follow. */
+struct hash128 hash_stream_finish(const struct hash_stream *stream);
+
 #endif

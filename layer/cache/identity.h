@@ -22,12 +22,18 @@ struct cache_identity {
     uint8_t build_id[IDENTITY_BUILD_ID_SIZE]; /* ELF build ID of the driver's library; not part of the path */
 };
 
-/* Pointer width in bits in the low half, the ELF machine number (e_machine) in the high half, of this build. */
+/* Pointer width in bits in the low half, the ELF machine number (e_machine) in the high half, of this
+ * build. */
 uint32_t identity_abi(void);
 
 /* Name of the first field in which the two differ ("driverVersion", ...), or NULL if they are equal.
  * Build IDs are compared only where both sides have one. */
 const char *identity_difference(const struct cache_identity *a, const struct cache_identity *b);
+
+/* Writes "<field>: <value> expected, <value> found" for that field (long values cut) to the `size` bytes at
+ * `out`, at most 128. Returns false, and leaves `out` alone, if the two are equal. */
+bool identity_explain(const struct cache_identity *expected, const struct cache_identity *found, char *out,
+                      size_t size);
 
 /* Hash over every field but the build ID, and over the envelope's version: names the store's directory. */
 struct hash128 identity_hash(const struct cache_identity *identity);
