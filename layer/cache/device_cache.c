@@ -1,6 +1,7 @@
 #include "device_cache.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -47,7 +48,8 @@ static bool internal_cache_disabled(const VkDeviceCreateInfo *info)
     return control && control->disableInternalCache;
 }
 
-/* An empty cache; and what such a one gives out: how many bytes, to compare a cache with data with later, and which header. */
+/* An empty cache; and what such a one gives out: how many bytes, to compare a cache with data with later, and
+ * which header. */
 static VkPipelineCache create_live(struct device_cache *cache)
 {
     const struct device *device = cache->device;
@@ -80,7 +82,8 @@ static struct store *create_store(struct device_cache *cache, const char *root, 
     struct store *store;
     int error = store_create(&store, &config);
     if (error) {
-        report_log(cache->report, REPORT_WARNING, "setting 'dir' or 'read_dirs': %s: %s", root, strerror(-error));
+        report_log(cache->report, REPORT_WARNING, "setting 'dir' or 'read_dirs': %s: %s", root,
+                   strerror(-error));
         return NULL;
     }
     return store;
@@ -111,11 +114,13 @@ static void create_stores(struct device_cache *cache)
     if (!instance->secure)
         create_read_stores(cache, values->read_dirs);
     if (values->persist == SETTINGS_PERSIST_AUTO && instance->browser) {
-        report_log(cache->report, REPORT_INFO, "a browser or Electron program: nothing is kept on disk (persist=on changes that)");
+        report_log(cache->report, REPORT_INFO,
+                   "a browser or Electron program: nothing is kept on disk (persist=on changes that)");
         return;
     }
     if (!instance->store_root[0]) {
-        report_log(cache->report, REPORT_INFO, "no folder for the store: pipelines are shared in memory only");
+        report_log(cache->report, REPORT_INFO,
+                   "no folder for the store: pipelines are shared in memory only");
         return;
     }
     cache->read_only = values->persist == SETTINGS_PERSIST_OFF;
@@ -161,14 +166,16 @@ struct device_cache *device_cache_create(struct device *device, const VkDeviceCr
     cache->substitute = values->substitute != SETTINGS_SUBSTITUTE_OFF && !internal_cache_disabled(info);
     cache->live = create_live(cache);
     if (cache->no_envelope)
-        report_log(cache->report, REPORT_INFO, "this driver's cache data has no header of version one: it is left alone");
+        report_log(cache->report, REPORT_INFO,
+                   "this driver's cache data has no header of version one: it is left alone");
     else
         create_stores(cache);
     report_device(cache);
 
     cache->load_begin_ns = clock_monotonic_ns();
     if ((cache->store || cache->read_store_count) && !writer_add(cache)) {
-        report_log(cache->report, REPORT_WARNING, "no thread for loading and saving: pipelines are shared in memory only");
+        report_log(cache->report, REPORT_WARNING,
+                   "no thread for loading and saving: pipelines are shared in memory only");
         store_destroy(cache->store);
         cache->store = NULL;
     }
@@ -181,8 +188,9 @@ static uint64_t load_deadline_ns(const struct device_cache *cache)
 {
     if (cache->load_timeout_ns)
         return cache->load_begin_ns + cache->load_timeout_ns;
-    uint64_t timeout = cache->load_size > LOAD_TIMEOUT_MAX_NS / LOAD_NS_PER_BYTE ? LOAD_TIMEOUT_MAX_NS
-                                                                               : cache->load_size * LOAD_NS_PER_BYTE;
+    uint64_t timeout = cache->load_size > LOAD_TIMEOUT_MAX_NS / LOAD_NS_PER_BYTE
+                           ? LOAD_TIMEOUT_MAX_NS
+                           : cache->load_size * LOAD_NS_PER_BYTE;
     return cache->load_begin_ns + (timeout < LOAD_TIMEOUT_MIN_NS ? LOAD_TIMEOUT_MIN_NS : timeout);
 }
 
@@ -198,12 +206,14 @@ void device_cache_wait_loaded(struct device_cache *cache, bool for_cache)
     }
 }
 
-void device_cache_reject(struct device_cache *cache, enum policy_reason reason, const char *what, const char *problem)
+void device_cache_reject(struct device_cache *cache, enum policy_reason reason, const char *what,
+                         const char *problem)
 {
     pthread_mutex_lock(&cache->lock);
     cache->counters.rejected[reason]++;
     pthread_mutex_unlock(&cache->lock);
-    report_log(cache->report, REPORT_WARNING, "%s is not used (%s): %s", what, policy_reason_name(reason), problem);
+    report_log(cache->report, REPORT_WARNING, "%s is not used (%s): %s", what, policy_reason_name(reason),
+               problem);
     struct report_event event;
     report_event_begin(&event, cache->report, "reject");
     report_event_string(&event, "reason", policy_reason_name(reason));
@@ -220,7 +230,8 @@ void device_cache_watch_result(struct device_cache *cache, VkResult result)
         cache->lost = true;
         pthread_mutex_unlock(&cache->lock);
         if (first)
-            report_log(cache->report, REPORT_WARNING, "the device was lost: nothing of this run is stored from now on");
+            report_log(cache->report, REPORT_WARNING,
+                       "the device was lost: nothing of this run is stored from now on");
     } else if (result == VK_ERROR_SURFACE_LOST_KHR || result == VK_ERROR_OUT_OF_DATE_KHR) {
         writer_hurry(cache);
     }
@@ -238,7 +249,8 @@ static uint64_t estimate_saved_ns(const struct device_cache *cache)
     return as_misses > counters->hit_ns ? as_misses - counters->hit_ns : 0;
 }
 
-static void report_rejections(const struct cache_counters *counters, struct report_event *event, char *text, size_t size)
+static void report_rejections(const struct cache_counters *counters, struct report_event *event, char *text,
+                              size_t size)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -291,10 +303,12 @@ static void report_summary(const struct device_cache *cache)
     report_rejections(counters, &event, rejections, sizeof(rejections));
     report_event_end(&event, cache->report);
     report_log(cache->report, REPORT_INFO,
-               "%llu pipelines, %llu hits, %.1f ms, about %.1f ms saved; %llu bytes loaded, %llu saved; %llu rejected%s",
+               "%llu pipelines, %llu hits, %.1f ms, about %.1f ms saved; %llu bytes loaded, %llu saved; %llu "
+               "rejected%s",
                (unsigned long long)counters->pipelines, (unsigned long long)counters->hits,
-               (double)counters->spent_ns / 1e6, (double)saved_ns / 1e6, (unsigned long long)counters->loaded_bytes,
-               (unsigned long long)counters->saved_bytes, (unsigned long long)sum_rejections(counters), rejections);
+               (double)counters->spent_ns / 1e6, (double)saved_ns / 1e6,
+               (unsigned long long)counters->loaded_bytes, (unsigned long long)counters->saved_bytes,
+               (unsigned long long)sum_rejections(counters), rejections);
 }
 
 static void destroy_vulkan_caches(struct device_cache *cache)
