@@ -98,9 +98,7 @@ static VkResult create_with_payload(struct device_cache *cache, PFN_vkCreatePipe
         remember(cache, *out, &facts);
         return result;
     }
-    quarantine(cache, &decision->payload_hash);
-    device_cache_reject(cache, POLICY_DRIVER_ERROR, "the application's cache data",
-                        enum_VkResult_name(result));
+    note_driver_error(cache, &decision->payload_hash, result);
     info->initialDataSize = 0;
     info->pInitialData = NULL;
     result = next(device, info, allocator, out);
