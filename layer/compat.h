@@ -1,8 +1,58 @@
-/* What the layer uses of Vulkan and the headers that it is built against may lack, by its registry number. */
+/* What a newer application can hand this build and what would change a decision, by its number in the Khronos
+ * registry, so that old and new headers build the same layer. Names with the prefix compat_ / COMPAT_ are the
+ * registry's, spelled so that they never clash with headers that have them. */
 #ifndef RC_COMPAT_H
 #define RC_COMPAT_H
 
-#include <vulkan/vulkan_core.h>
+#include <vulkan/vulkan.h>
+
+/* VK_KHR_maintenance5 (Vulkan 1.4): 64-bit creation flags take the place of the 32-bit ones. */
+#define COMPAT_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO ((VkStructureType)1000470005)
+struct compat_pipeline_create_flags_2_create_info {
+    VkStructureType sType;
+    const void *pNext;
+    uint64_t flags;
+};
+
+/* VK_KHR_pipeline_binary: pipelines made from binaries, or captured to make binaries, take no cache
+ * (VUID-VkGraphicsPipelineCreateInfo-pNext-09616 and its siblings). */
+#define COMPAT_STRUCTURE_TYPE_PIPELINE_BINARY_INFO ((VkStructureType)1000483002)
+#define COMPAT_PIPELINE_CREATE_2_CAPTURE_DATA_BIT ((uint64_t)0x80000000)
+struct compat_pipeline_binary_info {
+    VkStructureType sType;
+    const void *pNext;
+    uint32_t binaryCount;
+    const void *pPipelineBinaries;
+};
+#define COMPAT_STRUCTURE_TYPE_DEVICE_PIPELINE_BINARY_INTERNAL_CACHE_CONTROL ((VkStructureType)1000483008)
+struct compat_device_pipeline_binary_internal_cache_control {
+    VkStructureType sType;
+    const void *pNext;
+    VkBool32 disableInternalCache;
+};
+
+/* VK_AMDX_shader_enqueue, which the headers keep behind VK_ENABLE_BETA_EXTENSIONS. */
+struct compat_execution_graph_pipeline_create_info {
+    VkStructureType sType;
+    const void *pNext;
+    VkPipelineCreateFlags flags;
+    uint32_t stageCount;
+    const VkPipelineShaderStageCreateInfo *pStages;
+    const VkPipelineLibraryCreateInfoKHR *pLibraryInfo;
+    VkPipelineLayout layout;
+    VkPipeline basePipelineHandle;
+    int32_t basePipelineIndex;
+};
+
+/* VK_ARM_data_graph. */
+struct compat_data_graph_pipeline_create_info {
+    VkStructureType sType;
+    const void *pNext;
+    uint64_t flags;
+    VkPipelineLayout layout;
+    uint32_t resourceInfoCount;
+    const void *pResourceInfos;
+};
 
 /* VK_EXT_layer_settings, extension 497 */
 #ifndef VK_EXT_layer_settings

@@ -1,0 +1,368 @@
+#include "device_cache.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../chain.h"
+#include "driver_identity.h"
+
+#define NS_PER_SECOND 1000000000ull
+#define LOAD_TIMEOUT_MIN_NS (NS_PER_SECOND / 5)
+#define LOAD_TIMEOUT_MAX_NS (3 * NS_PER_SECOND)
+#define LOAD_NS_PER_BYTE 20 /* 50 MB/s */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+uint64_t clock_monotonic_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+int64_t clock_unix_seconds(void)
+{
+    return (int64_t)(clock_ns(CLOCK_REALTIME) / NS_PER_SECOND);
+}
+
+static void init_locks(struct device_cache *cache)
+{
+    pthread_condattr_t monotonic;
+    pthread_mutex_init(&cache->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&cache->loaded_changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static bool internal_cache_disabled(const VkDeviceCreateInfo *info)
+{
+    const struct compat_device_pipeline_binary_internal_cache_control *control =
+        chain_find(info->pNext, COMPAT_STRUCTURE_TYPE_DEVICE_PIPELINE_BINARY_INTERNAL_CACHE_CONTROL);
+    return control && control->disableInternalCache;
+}
+
+/* An empty cache; and what such a one gives out: how many bytes, to compare a cache with data with later, and
+ * which header. */
+static VkPipelineCache create_live(struct device_cache *cache)
+{
+    const struct device *device = cache->device;
+    VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+    VkPipelineCache live;
+    if (device->next.CreatePipelineCache(device->handle, &info, NULL, &live) != VK_SUCCESS)
+        return VK_NULL_HANDLE;
+    size_t size = 0;
+    if (device->next.GetPipelineCacheData(device->handle, live, &size, NULL) == VK_SUCCESS)
+        cache->empty_size = size;
+    unsigned char data[sizeof(VkPipelineCacheHeaderVersionOne)];
+    size = sizeof(data);
+    if (device->next.GetPipelineCacheData(device->handle, live, &size, data) >= 0)
+        cache->no_envelope = !policy_header_matches(data, size, &cache->identity);
+    return live;
+}
+
+static struct store *create_store(struct device_cache *cache, const char *root, bool read_only)
+{
+    const struct instance *instance = cache->device->instance;
+    const struct settings_values *values = &instance->settings.values;
+    struct store_config config = {
+        .root = root,
+        .application = values->scope == SETTINGS_SCOPE_SHARED ? "shared" : instance->application,
+        .identity = &cache->identity,
+        .max_size = values->max_size,
+        .total_size = values->total_size,
+        .read_only = read_only,
+    };
+    struct store *store;
+    int error = store_create(&store, &config);
+    if (error) {
+        report_log(cache->report, REPORT_WARNING, "setting 'dir' or 'read_dirs': %s: %s", root,
+                   strerror(-error));
+        return NULL;
+    }
+    return store;
+}
+
+/* Folders of `read_dirs`, separated by commas or colons. */
+static void create_read_stores(struct device_cache *cache, const char *dirs)
+{
+    char root[4096];
+    while (dirs && *dirs && cache->read_store_count < DEVICE_CACHE_READ_DIRS) {
+        size_t length = strcspn(dirs, ",:");
+        if (length && length < sizeof(root)) {
+            memcpy(root, dirs, length);
+            root[length] = '\0';
+            struct store *store = create_store(cache, root, true);
+            if (store)
+                cache->read_stores[cache->read_store_count++] = store;
+        }
+        dirs += length;
+        dirs += *dirs != '\0';
+    }
+}
+
+static void create_stores(struct device_cache *cache)
+{
+    const struct instance *instance = cache->device->instance;
+    const struct settings_values *values = &instance->settings.values;
+    if (!instance->secure)
+        create_read_stores(cache, values->read_dirs);
+    if (values->persist == SETTINGS_PERSIST_AUTO && instance->browser) {
+        report_log(cache->report, REPORT_INFO,
+                   "a browser or Electron program: nothing is kept on disk (persist=on changes that)");
+        return;
+    }
+    if (!instance->store_root[0]) {
+        report_log(cache->report, REPORT_INFO,
+                   "no folder for the store: pipelines are shared in memory only");
+        return;
+    }
+    cache->read_only = values->persist == SETTINGS_PERSIST_OFF;
+    cache->store = create_store(cache, instance->store_root, cache->read_only);
+}
+
+static void report_device(struct device_cache *cache)
+{
+    char directory[IDENTITY_DIRECTORY_SIZE];
+    struct report_event event;
+    identity_directory(&cache->identity, directory);
+    report_event_begin(&event, cache->report, "device");
+    report_event_string(&event, "identity", directory);
+    report_event_number(&event, "vendor_id", cache->identity.vendor_id);
+    report_event_number(&event, "device_id", cache->identity.device_id);
+    report_event_number(&event, "driver_version", cache->identity.driver_version);
+    report_event_string(&event, "driver_name", cache->identity.driver_name);
+    report_event_string(&event, "driver_info", cache->identity.driver_info);
+    report_event_string(&event, "store", cache->store ? cache->device->instance->store_root : "");
+    report_event_end(&event, cache->report);
+}
+
+struct device_cache *device_cache_create(struct device *device, const VkDeviceCreateInfo *info)
+{
+    const struct device_dispatch *next = &device->next;
+    const struct settings_values *values = &device->instance->settings.values;
+    if (!next->CreatePipelineCache || !next->DestroyPipelineCache || !next->GetPipelineCacheData ||
+        !next->MergePipelineCaches)
+        return NULL;
+    struct device_cache *cache = calloc(1, sizeof(*cache));
+    if (!cache)
+        return NULL;
+    cache->device = device;
+    cache->report = device->instance->report;
+    init_locks(cache);
+    driver_identity_get(device, &cache->identity);
+    cache->raw_blobs = (enum raw_blobs)values->raw_blobs;
+    cache->strip = values->envelope == SETTINGS_ENVELOPE_STRIP;
+    cache->adopt_empty = values->adopt_empty;
+    cache->load_timeout_ns = (uint64_t)values->load_timeout * 1000000;
+    cache->save_interval_ns = (uint64_t)values->save_interval * NS_PER_SECOND;
+    cache->max_size = values->max_size;
+    cache->substitute = values->substitute != SETTINGS_SUBSTITUTE_OFF && !internal_cache_disabled(info);
+    cache->live = create_live(cache);
+    if (cache->no_envelope)
+        report_log(cache->report, REPORT_INFO,
+                   "this driver's cache data has no header of version one: it is left alone");
+    else
+        create_stores(cache);
+    report_device(cache);
+
+    cache->load_begin_ns = clock_monotonic_ns();
+    if ((cache->store || cache->read_store_count) && !writer_add(cache)) {
+        report_log(cache->report, REPORT_WARNING,
+                   "no thread for loading and saving: pipelines are shared in memory only");
+        store_destroy(cache->store);
+        cache->store = NULL;
+    }
+    if (!cache->job.listed)
+        cache->ledger_ready = cache->load_done = true;
+    return cache;
+}
+
+static uint64_t load_deadline_ns(const struct device_cache *cache)
+{
+    if (cache->load_timeout_ns)
+        return cache->load_begin_ns + cache->load_timeout_ns;
+    uint64_t timeout = cache->load_size > LOAD_TIMEOUT_MAX_NS / LOAD_NS_PER_BYTE
+                           ? LOAD_TIMEOUT_MAX_NS
+                           : cache->load_size * LOAD_NS_PER_BYTE;
+    return cache->load_begin_ns + (timeout < LOAD_TIMEOUT_MIN_NS ? LOAD_TIMEOUT_MIN_NS : timeout);
+}
+
+void device_cache_wait_loaded(struct device_cache *cache, bool for_cache)
+{
+    while (!(for_cache ? cache->load_done : cache->ledger_ready)) {
+        uint64_t deadline = load_deadline_ns(cache); /* moves once the size is known */
+        if (clock_monotonic_ns() >= deadline)
+            return;
+        struct timespec until = {.tv_sec = (time_t)(deadline / NS_PER_SECOND),
+                                 .tv_nsec = (long)(deadline % NS_PER_SECOND)};
+        pthread_cond_timedwait(&cache->loaded_changed, &cache->lock, &until);
+    }
+}
+
+void device_cache_reject(struct device_cache *cache, enum policy_reason reason, const char *what,
+                         const char *problem)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->counters.rejected[reason]++;
+    pthread_mutex_unlock(&cache->lock);
+    report_log(cache->report, REPORT_WARNING, "%s is not used (%s): %s", what, policy_reason_name(reason),
+               problem);
+    struct report_event event;
+    report_event_begin(&event, cache->report, "reject");
+    report_event_string(&event, "reason", policy_reason_name(reason));
+    report_event_string(&event, "data", what);
+    report_event_string(&event, "problem", problem);
+    report_event_end(&event, cache->report);
+}
+
+void device_cache_watch_result(struct device_cache *cache, VkResult result)
+{
+    if (result == VK_ERROR_DEVICE_LOST) {
+        pthread_mutex_lock(&cache->lock);
+        bool first = !cache->lost;
+        cache->lost = true;
+        pthread_mutex_unlock(&cache->lock);
+        if (first)
+            report_log(cache->report, REPORT_WARNING,
+                       "the device was lost: nothing of this run is stored from now on");
+    } else if (result == VK_ERROR_SURFACE_LOST_KHR || result == VK_ERROR_OUT_OF_DATE_KHR) {
+        writer_hurry(cache);
+    }
+}
+
+/* What the hits would have cost as misses, by the mean of all misses that this application ever paid for. */
+static uint64_t estimate_saved_ns(const struct device_cache *cache)
+{
+    const struct cache_counters *counters = &cache->counters;
+    uint64_t pipelines = cache->ledger.compiled_pipelines + cache->unrecorded_misses;
+    if (!pipelines)
+        return 0;
+    uint64_t mean = (cache->ledger.compiled_ns + cache->unrecorded_miss_ns) / pipelines;
+    uint64_t as_misses = counters->hits * mean;
+    return as_misses > counters->hit_ns ? as_misses - counters->hit_ns : 0;
+}
+
+static void report_rejections(const struct cache_counters *counters, struct report_event *event, char *text,
+                              size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int reason = 0; reason < POLICY_REASON_COUNT; reason++) {
+        if (!counters->rejected[reason])
+            continue;
+        const char *name = policy_reason_name((enum policy_reason)reason);
+        char key[64];
+        snprintf(key, sizeof(key), "rejected_%s", name);
+        report_event_number(event, key, counters->rejected[reason]);
+        int length = snprintf(text + used, size - used, "%s%s %llu", used ? ", " : " (", name,
+                              (unsigned long long)counters->rejected[reason]);
+        used = length < 0 || (size_t)length >= size - used ? size - 1 : used + (size_t)length;
+    }
+    if (used && used < size - 1)
+        snprintf(text + used, size - used, ")");
+}
+
+static uint64_t sum_rejections(const struct cache_counters *counters)
+{
+    uint64_t sum = 0;
+    for (int reason = 0; reason < POLICY_REASON_COUNT; reason++)
+        sum += counters->rejected[reason];
+    return sum;
+}
+
+static void report_summary(const struct device_cache *cache)
+{
+    const struct cache_counters *counters = &cache->counters;
+    uint64_t saved_ns = estimate_saved_ns(cache);
+    struct report_event event;
+    char rejections[256];
+    report_event_begin(&event, cache->report, "summary");
+    report_event_number(&event, "pipelines", counters->pipelines);
+    report_event_number(&event, "hits", counters->hits);
+    report_event_number(&event, "misses", counters->misses);
+    report_event_number(&event, "unknown", counters->unknown);
+    report_event_number(&event, "substituted", counters->substituted);
+    report_event_number(&event, "spent_ns", counters->spent_ns);
+    report_event_number(&event, "saved_ns", saved_ns);
+    report_event_number(&event, "loaded_bytes", counters->loaded_bytes);
+    report_event_number(&event, "saved_bytes", counters->saved_bytes);
+    report_event_number(&event, "saves", counters->saves);
+    report_event_number(&event, "adopted", counters->adopted);
+    report_event_number(&event, "retries", counters->retries);
+    report_event_number(&event, "poisoned", counters->poisoned);
+    report_event_number(&event, "deaths", counters->deaths);
+    report_event_number(&event, "quarantined", counters->quarantined);
+    report_event_number(&event, "rejected", sum_rejections(counters));
+    report_rejections(counters, &event, rejections, sizeof(rejections));
+    report_event_end(&event, cache->report);
+    report_log(cache->report, REPORT_INFO,
+               "%llu pipelines, %llu hits, %.1f ms, about %.1f ms saved; %llu bytes loaded, %llu saved; %llu "
+               "rejected%s",
+               (unsigned long long)counters->pipelines, (unsigned long long)counters->hits,
+               (double)counters->spent_ns / 1e6, (double)saved_ns / 1e6,
+               (unsigned long long)counters->loaded_bytes, (unsigned long long)counters->saved_bytes,
+               (unsigned long long)sum_rejections(counters), rejections);
+}
+
+static void destroy_vulkan_caches(struct device_cache *cache)
+{
+    const struct device *device = cache->device;
+    if (cache->live)
+        device->next.DestroyPipelineCache(device->handle, cache->live, NULL);
+    if (cache->loaded)
+        device->next.DestroyPipelineCache(device->handle, cache->loaded, NULL);
+    while (cache->retired) {
+        struct retired_cache *retired = cache->retired;
+        cache->retired = retired->next;
+        device->next.DestroyPipelineCache(device->handle, retired->handle, NULL);
+        free(retired);
+    }
+    for (uint32_t i = 0; i < DEVICE_CACHE_PRIVATE; i++)
+        if (cache->private_caches[i])
+            device->next.DestroyPipelineCache(device->handle, cache->private_caches[i], NULL);
+    cache->live = cache->loaded = VK_NULL_HANDLE;
+}
+
+void device_cache_destroy(struct device_cache *cache)
+{
+    if (!cache)
+        return;
+    bool owned = writer_remove(cache);
+    report_summary(cache);
+    destroy_vulkan_caches(cache);
+    if (owned)
+        device_cache_free(cache);
+    else
+        writer_release(cache);
+}
+
+void device_cache_free(struct device_cache *cache)
+{
+    store_destroy(cache->store);
+    for (uint32_t i = 0; i < cache->read_store_count; i++)
+        store_destroy(cache->read_stores[i]);
+    app_caches_finish(&cache->app_caches);
+    while (cache->harvests) {
+        struct harvest *harvest = cache->harvests;
+        cache->harvests = harvest->next;
+        free(harvest);
+    }
+    pthread_cond_destroy(&cache->loaded_changed);
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
+}
+
+void device_cache_after_fork(struct device_cache *cache)
+{
+    init_locks(cache);
+    memset(&cache->job, 0, sizeof(cache->job));
+    cache->ledger_ready = cache->load_done = true;
+    cache->read_only = true;
+}

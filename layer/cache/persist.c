@@ -1,0 +1,630 @@
+#include "persist.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device_cache.h"
+#include "enums.h"
+
+#define GET_DATA_TRIES 3 /* a cache that pipelines use may grow between the two calls */
+
+enum step {
+    STEP_DONE,
+    STEP_NOTHING, /* there is no usable data; that has been said */
+    STEP_FAILED,  /* it couldn't be done now: memory, files, the driver */
+    STEP_GONE,    /* the device went while a file operation hung: only memory may be touched from now on */
+};
+
+/* --- The driver's side: small steps on caches that no pipeline uses
+ * ------------------------------------------------------- */
+
+static void keep_private(struct device_cache *cache, VkPipelineCache handle)
+{
+    for (uint32_t i = 0; i < DEVICE_CACHE_PRIVATE; i++)
+        if (!cache->private_caches[i]) {
+            cache->private_caches[i] = handle;
+            return;
+        }
+}
+
+static void forget_private(struct device_cache *cache, VkPipelineCache handle)
+{
+    for (uint32_t i = 0; i < DEVICE_CACHE_PRIVATE; i++)
+        if (cache->private_caches[i] == handle)
+            cache->private_caches[i] = VK_NULL_HANDLE;
+}
+
+static VkPipelineCache create_cache(struct device_cache *cache, const void *data, size_t size,
+                                    VkResult *result)
+{
+    const struct device *device = cache->device;
+    VkPipelineCacheCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, .initialDataSize = size, .pInitialData = data};
+    VkPipelineCache out = VK_NULL_HANDLE;
+    *result = device->next.CreatePipelineCache(device->handle, &info, NULL, &out);
+    if (*result != VK_SUCCESS)
+        return VK_NULL_HANDLE;
+    keep_private(cache, out);
+    return out;
+}
+
+static void destroy_cache(struct device_cache *cache, VkPipelineCache handle)
+{
+    forget_private(cache, handle);
+    cache->device->next.DestroyPipelineCache(cache->device->handle, handle, NULL);
+}
+
+static size_t data_size(struct device_cache *cache, VkPipelineCache handle)
+{
+    size_t size = 0;
+    const struct device *device = cache->device;
+    return device->next.GetPipelineCacheData(device->handle, handle, &size, NULL) == VK_SUCCESS ? size : 0;
+}
+
+/* The cache's whole data, from malloc; NULL with a reason in *problem. Data that came with VK_INCOMPLETE or
+ * an error is never stored. `max_size` bounds the allocation. */
+static void *get_data(struct device_cache *cache, VkPipelineCache handle, uint64_t max_size, size_t *size,
+                      const char **problem)
+{
+    const struct device *device = cache->device;
+    *problem = "the driver kept answering VK_INCOMPLETE";
+    for (int i = 0; i < GET_DATA_TRIES; i++) {
+        VkResult result = device->next.GetPipelineCacheData(device->handle, handle, size, NULL);
+        if (result != VK_SUCCESS) {
+            *problem = enum_VkResult_name(result);
+            return NULL;
+        }
+        if (*size > max_size) {
+            *problem = "it is larger than max_size allows";
+            return NULL;
+        }
+        size_t room = *size;
+        void *data = malloc(room ? room : 1);
+        if (!data) {
+            *problem = "out of memory";
+            return NULL;
+        }
+        result = device->next.GetPipelineCacheData(device->handle, handle, size, data);
+        if (result == VK_SUCCESS && *size <= room)
+            return data;
+        free(data);
+        if (result != VK_INCOMPLETE) {
+            *problem = result == VK_SUCCESS ? "the driver wrote more than it was asked for"
+                                            : enum_VkResult_name(result);
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+/* Unites caches that pipelines may use in a private one: none of them is ever a merge's destination. */
+static VkPipelineCache unite(struct device_cache *cache, const VkPipelineCache *sources, uint32_t count)
+{
+    const struct device *device = cache->device;
+    VkResult result;
+    VkPipelineCache united = create_cache(cache, NULL, 0, &result);
+    if (!united)
+        return VK_NULL_HANDLE;
+    if (device->next.MergePipelineCaches(device->handle, united, count, sources) == VK_SUCCESS)
+        return united;
+    destroy_cache(cache, united);
+    return VK_NULL_HANDLE;
+}
+
+/* --- Loading
+ * --------------------------------------------------------------------------------------------------------------
+ */
+
+static bool set_aside(const struct device_cache *cache, const struct hash128 *hash)
+{
+    for (uint32_t i = 0; i < cache->dead_count; i++)
+        if (hash128_equal(&cache->dead[i], hash))
+            return true;
+    return false;
+}
+
+enum verdict_of_hash {
+    HASH_GOOD,
+    HASH_SET_ASIDE, /* died once: not in this run */
+    HASH_QUARANTINED,
+};
+
+/* Whether a payload may go down; *proven: the driver is known to survive it. */
+static enum verdict_of_hash judge_hash(struct device_cache *cache, const struct hash128 *hash, bool *proven)
+{
+    pthread_mutex_lock(&cache->lock);
+    enum verdict_of_hash verdict = set_aside(cache, hash) ? HASH_SET_ASIDE : HASH_GOOD;
+    if (ledger_quarantine_of(&cache->ledger, hash, clock_unix_seconds()) != LEDGER_NOT_QUARANTINED)
+        verdict = HASH_QUARANTINED;
+    *proven = ledger_is_proven(&cache->ledger, hash);
+    pthread_mutex_unlock(&cache->lock);
+    return verdict;
+}
+
+static void quarantine_payload(struct device_cache *cache, const struct hash128 *hash)
+{
+    pthread_mutex_lock(&cache->lock);
+    ledger_add_rejected(&cache->ledger, hash, clock_unix_seconds());
+    cache->counters.quarantined++;
+    pthread_mutex_unlock(&cache->lock);
+    writer_ledger_changed(cache);
+}
+
+/* Hands a validated payload to the driver, guarded unless proven. */
+static enum step create_from_payload(struct device_cache *cache, const struct store_blob *blob, bool proven,
+                                     const char *what, VkPipelineCache *out)
+{
+    VkResult result;
+    int mark = -1;
+    if (!proven) {
+        writer_files_begin(cache);
+        mark = guarded_call_begin(cache, &blob->hash);
+        if (!writer_files_end(cache))
+            return STEP_GONE;
+    }
+    *out = create_cache(cache, blob->data, blob->size, &result);
+    if (!proven) {
+        writer_files_begin(cache);
+        guarded_call_end(cache, &blob->hash, mark);
+        if (!writer_files_end(cache))
+            return STEP_GONE;
+    }
+    if (!*out) {
+        bool starved = result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        if (!starved)
+            quarantine_payload(cache, &blob->hash);
+        device_cache_reject(cache, POLICY_DRIVER_ERROR, what, enum_VkResult_name(result));
+        return starved ? STEP_FAILED : STEP_NOTHING;
+    }
+    if (blob->size > cache->empty_size && data_size(cache, *out) <= cache->empty_size) {
+        device_cache_reject(cache, POLICY_DRIVER_DROPPED, what, "the driver took it and kept nothing of it");
+        destroy_cache(cache, *out);
+        return STEP_NOTHING;
+    }
+    return STEP_DONE;
+}
+
+static enum policy_reason reason_of(enum envelope_verdict verdict)
+{
+    switch (verdict) {
+    case ENVELOPE_FOREIGN:
+        return POLICY_FOREIGN;
+    case ENVELOPE_UNKNOWN_VERSION:
+        return POLICY_NEWER_ENVELOPE;
+    default:
+        return POLICY_CORRUPT;
+    }
+}
+
+/* Puts a file whose data is quarantined out of the way, under a name of its own. */
+static enum step move_to_quarantine(struct device_cache *cache, const struct hash128 *hash)
+{
+    struct store_problem problem;
+    writer_files_begin(cache);
+    int error = store_quarantine(cache->store, hash, &problem);
+    if (!writer_files_end(cache))
+        return STEP_GONE;
+    if (error && problem.text[0])
+        report_log(cache->report, REPORT_WARNING, "%s", problem.text);
+    return STEP_NOTHING;
+}
+
+static void report_load(struct device_cache *cache, const struct store_blob *blob)
+{
+    char hex[HASH128_HEX_SIZE];
+    struct report_event event;
+    hash128_to_hex(&blob->hash, hex);
+    report_event_begin(&event, cache->report, "load");
+    report_event_string(&event, "payload", hex);
+    report_event_number(&event, "bytes", blob->size);
+    report_event_end(&event, cache->report);
+    report_log(cache->report, REPORT_DEBUG, "loaded %llu bytes", (unsigned long long)blob->size);
+}
+
+/* Reads one store and hands it to the driver. */
+static enum step load_store(struct device_cache *cache, struct store *store, VkPipelineCache *out,
+                            struct hash128 *hash, bool *proven)
+{
+    struct store_problem problem;
+    struct store_blob blob;
+    enum envelope_verdict verdict = ENVELOPE_NONE;
+    bool own = store == cache->store;
+    writer_files_begin(cache);
+    int error = store_load(store, &blob, &verdict, &problem);
+    if (!writer_files_end(cache)) {
+        if (error == 0)
+            store_blob_finish(&blob);
+        return STEP_GONE;
+    }
+    if (error == -EBADMSG)
+        device_cache_reject(cache, reason_of(verdict), "the store", problem.text);
+    else if (error && problem.text[0])
+        report_log(cache->report, REPORT_WARNING, "%s", problem.text);
+    if (error)
+        return error == -EBADMSG || error == -EFBIG || error == -ENOENT ? STEP_NOTHING : STEP_FAILED;
+
+    enum step step;
+    *hash = blob.hash;
+    enum verdict_of_hash judged = judge_hash(cache, hash, proven);
+    if (judged != HASH_GOOD) {
+        device_cache_reject(cache, POLICY_QUARANTINED, "the store",
+                            "the driver died on this data or refused it in an earlier run");
+        step = judged == HASH_QUARANTINED && own && !cache->read_only ? move_to_quarantine(cache, hash)
+                                                                      : STEP_NOTHING;
+    } else {
+        step = create_from_payload(cache, &blob, *proven, "the store", out);
+        if (step == STEP_DONE) {
+            pthread_mutex_lock(&cache->lock);
+            cache->counters.loaded_bytes += blob.size;
+            pthread_mutex_unlock(&cache->lock);
+            report_load(cache, &blob);
+        }
+    }
+    store_blob_finish(&blob);
+    return step;
+}
+
+static void publish(struct device_cache *cache, VkPipelineCache loaded, const struct hash128 *hash,
+                    bool proven)
+{
+    forget_private(cache, loaded);
+    pthread_mutex_lock(&cache->lock);
+    cache->loaded = loaded;
+    cache->loaded_hash = *hash;
+    cache->loaded_guard = (struct guarded){.hash = *hash, .unproven = !proven};
+    pthread_mutex_unlock(&cache->lock);
+}
+
+/* Loads the read-only stores, then the own one; several are united before anything uses them. */
+static enum step load_stores(struct device_cache *cache)
+{
+    VkPipelineCache parts[DEVICE_CACHE_READ_DIRS + 1];
+    uint32_t count = 0;
+    struct hash128 hash = {{0}};
+    bool all_proven = true;
+    for (uint32_t i = 0; i <= cache->read_store_count; i++) {
+        struct store *store = i < cache->read_store_count ? cache->read_stores[i] : cache->store;
+        if (!store || (store == cache->store && cache->rebuild))
+            continue;
+        bool proven = false;
+        enum step step = load_store(cache, store, &parts[count], &hash, &proven);
+        if (step == STEP_GONE)
+            return step;
+        if (step != STEP_DONE)
+            continue;
+        count++;
+        all_proven = all_proven && proven;
+        if (store == cache->store)
+            cache->saved_hash = hash;
+    }
+    if (!count)
+        return STEP_NOTHING;
+    VkPipelineCache loaded = count > 1 ? unite(cache, parts, count) : parts[0];
+    if (!loaded)
+        loaded = parts[0];
+    for (uint32_t i = 0; i < count; i++)
+        if (parts[i] != loaded)
+            destroy_cache(cache, parts[i]);
+    publish(cache, loaded, &hash, all_proven);
+    return STEP_DONE;
+}
+
+static void report_deaths(struct device_cache *cache, const struct ledger *ledger, const struct hash128 *dead,
+                          uint32_t dead_count)
+{
+    for (uint32_t i = 0; i < dead_count; i++) {
+        char hex[HASH128_HEX_SIZE];
+        struct report_event event;
+        hash128_to_hex(&dead[i], hex);
+        bool quarantined = ledger_quarantine_of(ledger, &dead[i], clock_unix_seconds()) == LEDGER_DIED;
+        pthread_mutex_lock(&cache->lock);
+        cache->counters.deaths++;
+        cache->counters.quarantined += quarantined;
+        pthread_mutex_unlock(&cache->lock);
+        report_log(cache->report, REPORT_WARNING,
+                   "an earlier run died inside the driver on cache data %s: %s", hex,
+                   quarantined ? "quarantined" : "set aside for this run");
+        report_event_begin(&event, cache->report, quarantined ? "quarantine" : "death");
+        report_event_string(&event, "payload", hex);
+        report_event_end(&event, cache->report);
+    }
+}
+
+/* Ledger and marks first: they say what must not be offered to the driver. */
+static enum step load_ledger(struct device_cache *cache)
+{
+    static const struct ledger nothing;
+    struct ledger ledger;
+    struct store_problem problem;
+    struct hash128 dead[DEVICE_CACHE_DEAD];
+    uint32_t dead_count = 0;
+    memset(&ledger, 0, sizeof(ledger));
+    if (cache->store) {
+        writer_files_begin(cache);
+        store_open_ledger(cache->store, &ledger, dead, DEVICE_CACHE_DEAD, &dead_count, &problem);
+        if (!writer_files_end(cache))
+            return STEP_GONE;
+        if (problem.text[0])
+            report_log(cache->report, REPORT_WARNING, "%s", problem.text);
+    }
+    report_deaths(cache, &ledger, dead, dead_count);
+    cache->rebuild = ledger.rebuild;
+    pthread_mutex_lock(&cache->lock);
+    ledger_merge(&cache->ledger, &ledger, &nothing); /* the application may have been faster */
+    memcpy(cache->dead, dead, sizeof(dead));
+    cache->dead_count = dead_count;
+    cache->ledger_ready = true;
+    pthread_cond_broadcast(&cache->loaded_changed);
+    pthread_mutex_unlock(&cache->lock);
+    if (dead_count)
+        writer_ledger_changed(cache);
+    return STEP_DONE;
+}
+
+bool persist_load(struct device_cache *cache)
+{
+    if (load_ledger(cache) == STEP_GONE || load_stores(cache) == STEP_GONE)
+        return false;
+    pthread_mutex_lock(&cache->lock);
+    cache->load_done = true;
+    pthread_cond_broadcast(&cache->loaded_changed);
+    pthread_mutex_unlock(&cache->lock);
+    return true;
+}
+
+/* --- Saving
+ * ---------------------------------------------------------------------------------------------------------------
+ */
+
+/* One line is enough for a disk that stays full. */
+static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
+{
+    if (!problem->text[0] || cache->trouble_said)
+        return;
+    cache->trouble_said = true;
+    report_log(cache->report, REPORT_WARNING, "%s", problem->text);
+}
+
+static struct harvest *take_harvests(struct device_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    struct harvest *harvests = cache->harvests;
+    cache->harvests = NULL;
+    cache->harvest_count = 0;
+    pthread_mutex_unlock(&cache->lock);
+    return harvests;
+}
+
+static void free_harvests(struct harvest *harvests)
+{
+    while (harvests) {
+        struct harvest *next = harvests->next;
+        free(harvests);
+        harvests = next;
+    }
+}
+
+/* What there is to unite: the stand-ins, and the bytes of the application's caches that have gone. */
+static enum step gather(struct device_cache *cache, struct harvest *harvests, VkPipelineCache *sources,
+                        uint32_t *count, uint32_t *stand_ins)
+{
+    pthread_mutex_lock(&cache->lock);
+    VkPipelineCache loaded = cache->loaded, live = cache->live;
+    pthread_mutex_unlock(&cache->lock);
+    *count = 0;
+    if (loaded)
+        sources[(*count)++] = loaded;
+    /* An empty live cache adds nothing, and without it the loaded one can be read directly. */
+    if (live && (!loaded || data_size(cache, live) > cache->empty_size))
+        sources[(*count)++] = live;
+    *stand_ins = *count;
+    for (struct harvest *harvest = harvests; harvest; harvest = harvest->next) {
+        struct store_blob blob = {
+            .data = harvest->data, .size = harvest->size, .hash = hash128_of(harvest->data, harvest->size)};
+        enum step step =
+            create_from_payload(cache, &blob, false, "a cache of the application", &sources[*count]);
+        if (step == STEP_GONE)
+            return step;
+        *count += step == STEP_DONE;
+    }
+    return *count ? STEP_DONE : STEP_NOTHING;
+}
+
+struct payload {
+    void *data; /* malloc'd */
+    size_t size;
+};
+
+/* The store has outgrown its cap. What is new can't be told from what is old inside a driver's cache, so the
+ * next run starts from nothing and puts its own entries in the place of all these. An absurd size is the
+ * driver's fault, and no reason to lose the store. */
+static void plan_rebuild(struct device_cache *cache, uint64_t size)
+{
+    if (size > 4 * cache->max_size)
+        return;
+    pthread_mutex_lock(&cache->lock);
+    bool first = cache->loaded && !cache->ledger.rebuild;
+    cache->ledger.rebuild = cache->ledger.rebuild || first;
+    pthread_mutex_unlock(&cache->lock);
+    if (!first)
+        return;
+    report_log(cache->report, REPORT_WARNING,
+               "the store would grow to %llu bytes, max_size is %llu: it will be built anew by the next run",
+               (unsigned long long)size, (unsigned long long)cache->max_size);
+    writer_ledger_changed(cache);
+}
+
+/* The united data of all sources, if it is worth storing. */
+static enum step read_united(struct device_cache *cache, const VkPipelineCache *sources, uint32_t count,
+                             struct payload *out)
+{
+    const char *problem;
+    VkPipelineCache united = count > 1 ? unite(cache, sources, count) : sources[0];
+    if (!united)
+        return STEP_NOTHING;
+    out->size = 0;
+    out->data = get_data(cache, united, cache->max_size - ENVELOPE_SIZE, &out->size, &problem);
+    if (count > 1)
+        destroy_cache(cache, united);
+    if (!out->data) {
+        if (out->size > cache->max_size - ENVELOPE_SIZE)
+            plan_rebuild(cache, out->size);
+        report_log(cache->report, REPORT_WARNING, "nothing is saved now: the driver's data (%llu bytes): %s",
+                   (unsigned long long)out->size, problem);
+        return STEP_NOTHING;
+    }
+    if (out->size > cache->empty_size && policy_header_matches(out->data, out->size, &cache->identity))
+        return STEP_DONE;
+    if (!cache->keeps_nothing)
+        report_log(cache->report, REPORT_INFO,
+                   "this driver keeps nothing in its cache data: nothing is stored");
+    cache->keeps_nothing = true;
+    free(out->data);
+    return STEP_NOTHING;
+}
+
+/* Another process wrote the file since: takes its entries in. On STEP_DONE `payload` may replace the file: it
+ * is the union, or the file holds nothing usable. */
+static enum step unite_with_disk(struct device_cache *cache, VkPipelineCache *sources, uint32_t count,
+                                 struct payload *payload)
+{
+    VkPipelineCache disk;
+    struct hash128 hash;
+    bool proven;
+    enum step step = load_store(cache, cache->store, &disk, &hash, &proven);
+    if (step == STEP_NOTHING)
+        return STEP_DONE;
+    if (step != STEP_DONE)
+        return step;
+    struct payload both;
+    sources[count] = disk;
+    step = read_united(cache, sources, count + 1, &both);
+    destroy_cache(cache, disk);
+    if (step == STEP_DONE) {
+        free(payload->data);
+        *payload = both;
+    }
+    return step;
+}
+
+static void saved(struct device_cache *cache, const struct payload *payload)
+{
+    cache->saved_hash = hash128_of(payload->data, payload->size);
+    cache->last_save_size = payload->size;
+    pthread_mutex_lock(&cache->lock);
+    cache->counters.saves++;
+    cache->counters.saved_bytes = payload->size;
+    if (cache->rebuild)
+        cache->ledger.rebuild = false;
+    pthread_mutex_unlock(&cache->lock);
+    cache->rebuild = false;
+    struct report_event event;
+    report_event_begin(&event, cache->report, "save");
+    report_event_number(&event, "bytes", payload->size);
+    report_event_end(&event, cache->report);
+    report_log(cache->report, REPORT_DEBUG, "saved %llu bytes", (unsigned long long)payload->size);
+}
+
+/* Under the store's lock: union with what is on disk, replacement, and the cap over all stores. */
+static enum step write_store(struct device_cache *cache, VkPipelineCache *sources, uint32_t count,
+                             struct payload *payload)
+{
+    struct store_problem problem;
+    bool changed = false;
+    writer_files_begin(cache);
+    int error = store_save_begin(cache->store, &changed, &problem);
+    if (!writer_files_end(cache)) {
+        if (error == 0)
+            store_save_end(cache->store);
+        return STEP_GONE;
+    }
+    if (error) {
+        say_trouble(cache, &problem);
+        if (error == -ETIMEDOUT) /* another process is at it: next time */
+            atomic_store(&cache->job.dirty, true);
+        return STEP_NOTHING;
+    }
+    enum step step = changed && !cache->rebuild ? unite_with_disk(cache, sources, count, payload) : STEP_DONE;
+    if (step != STEP_DONE) {
+        store_save_end(cache->store);
+        return step;
+    }
+    writer_files_begin(cache);
+    error = store_save_commit(cache->store, payload->data, payload->size, &problem);
+    struct store_problem trim_problem = {.text = ""};
+    if (!error)
+        store_trim(cache->store, &trim_problem);
+    store_save_end(cache->store);
+    if (!writer_files_end(cache))
+        return STEP_GONE;
+    say_trouble(cache, error ? &problem : &trim_problem);
+    if (error)
+        return STEP_NOTHING;
+    saved(cache, payload);
+    return STEP_DONE;
+}
+
+static enum step save_data(struct device_cache *cache, struct harvest *harvests)
+{
+    VkPipelineCache sources[DEVICE_CACHE_HARVESTS + 3];
+    uint32_t count, stand_ins;
+    struct payload payload;
+    enum step step = gather(cache, harvests, sources, &count, &stand_ins);
+    if (step != STEP_DONE)
+        return step;
+    step = read_united(cache, sources, count, &payload);
+    if (step == STEP_DONE) {
+        struct hash128 hash = hash128_of(payload.data, payload.size);
+        if (!hash128_equal(&hash, &cache->saved_hash))
+            step = write_store(cache, sources, count, &payload);
+        free(payload.data);
+    }
+    if (step == STEP_GONE)
+        return step;
+    for (uint32_t i = stand_ins; i < count; i++)
+        destroy_cache(cache, sources[i]);
+    return STEP_DONE;
+}
+
+static enum step save_ledger(struct device_cache *cache)
+{
+    struct ledger before, written;
+    struct store_problem problem;
+    pthread_mutex_lock(&cache->lock);
+    cache->ledger.compiled_pipelines += cache->unrecorded_misses;
+    cache->ledger.compiled_ns += cache->unrecorded_miss_ns;
+    cache->unrecorded_misses = cache->unrecorded_miss_ns = 0;
+    before = written = cache->ledger;
+    pthread_mutex_unlock(&cache->lock);
+    writer_files_begin(cache);
+    int error = store_write_ledger(cache->store, &written, &problem);
+    if (!writer_files_end(cache))
+        return STEP_GONE;
+    if (error) {
+        say_trouble(cache, &problem);
+        return STEP_NOTHING;
+    }
+    pthread_mutex_lock(&cache->lock);
+    ledger_merge(&cache->ledger, &written, &before); /* it may have moved on meanwhile */
+    pthread_mutex_unlock(&cache->lock);
+    return STEP_DONE;
+}
+
+bool persist_save(struct device_cache *cache)
+{
+    bool dirty = atomic_exchange(&cache->job.dirty, false);
+    pthread_mutex_lock(&cache->lock);
+    bool lost = cache->lost;
+    dirty = dirty || cache->deferred_used; /* a deferred operation compiles when it likes */
+    pthread_mutex_unlock(&cache->lock);
+    struct harvest *harvests = take_harvests(cache);
+    enum step step = STEP_NOTHING;
+    bool writable = cache->store && !cache->read_only && !lost;
+    if (writable && (dirty || harvests) && !cache->keeps_nothing)
+        step = save_data(cache, harvests);
+    free_harvests(harvests);
+    if (step != STEP_GONE && (atomic_exchange(&cache->job.ledger_dirty, false) || dirty) && writable)
+        step = save_ledger(cache);
+    return step != STEP_GONE;
+}

@@ -1,0 +1,196 @@
+#include "device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <vulkan/vk_layer.h>
+
+#include "cache/device_cache.h"
+#include "hooks.h"
+
+/* The loader's link for this layer: sType LOADER_DEVICE_CREATE_INFO, function LAYER_LINK_INFO. */
+static VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
+{
+    for (const VkLayerDeviceCreateInfo *link = info->pNext; link; link = link->pNext)
+        if (link->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO &&
+            link->function == VK_LAYER_LINK_INFO)
+            return (VkLayerDeviceCreateInfo *)link;
+    return NULL;
+}
+
+static void free_names(char **names)
+{
+    for (char **name = names; names && *name; name++)
+        free(*name);
+    free(names);
+}
+
+/* NULL on out of memory. */
+static char **copy_names(const VkDeviceCreateInfo *info)
+{
+    char **names = calloc((size_t)info->enabledExtensionCount + 1, sizeof(*names));
+    for (uint32_t i = 0; names && i < info->enabledExtensionCount; i++) {
+        names[i] = strdup(info->ppEnabledExtensionNames[i]);
+        if (!names[i]) {
+            free_names(names);
+            return NULL;
+        }
+    }
+    return names;
+}
+
+bool device_has_extension(const struct device *device, const char *name)
+{
+    for (char **own = device->extensions; own && *own; own++)
+        if (strcmp(*own, name) == 0)
+            return true;
+    return false;
+}
+
+bool device_wants_hook(const struct device *device, const struct hook *hook)
+{
+    if (hook->group == HOOK_CACHE && !device->cache)
+        return false;
+    if (hook->core_version && hook->core_version <= device->api_version)
+        return true;
+    for (const char *const *name = hook->extensions; name && *name; name++)
+        if (device_has_extension(device, *name))
+            return true;
+    return false;
+}
+
+static bool physical_device_offers(const struct instance *instance, VkPhysicalDevice physical,
+                                   const char *name)
+{
+    uint32_t count = 0;
+    if (instance->next.EnumerateDeviceExtensionProperties(physical, NULL, &count, NULL) != VK_SUCCESS ||
+        !count)
+        return false;
+    VkExtensionProperties *properties = calloc(count, sizeof(*properties));
+    if (!properties)
+        return false;
+    bool found = false;
+    if (instance->next.EnumerateDeviceExtensionProperties(physical, NULL, &count, properties) >= 0)
+        for (uint32_t i = 0; i < count && !found; i++)
+            found = strcmp(properties[i].extensionName, name) == 0;
+    free(properties);
+    return found;
+}
+
+/* Calls down with one extension more than the application named. Only the array of names is new: the
+ * structure is a stack copy, its chain the application's own. VK_ERROR_EXTENSION_NOT_PRESENT if that can't be
+ * done. */
+static VkResult create_with_extension(PFN_vkCreateDevice next, VkPhysicalDevice physical,
+                                      const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator,
+                                      VkDevice *out, const char *extension)
+{
+    uint32_t count = info->enabledExtensionCount;
+    const char **names = malloc(((size_t)count + 1) * sizeof(*names));
+    if (!names)
+        return VK_ERROR_EXTENSION_NOT_PRESENT;
+    if (count)
+        memcpy(names, info->ppEnabledExtensionNames, count * sizeof(*names));
+    names[count] = extension;
+    VkDeviceCreateInfo copy = *info;
+    copy.enabledExtensionCount = count + 1;
+    copy.ppEnabledExtensionNames = names;
+    VkResult result = next(physical, &copy, allocator, out);
+    free(names);
+    return result;
+}
+
+/* Creates the device below, with VK_EXT_pipeline_creation_feedback if the application's Vulkan doesn't have
+ * it anyway: hits and misses are counted through it. If the driver refuses that, it gets the original
+ * request. */
+static VkResult create_below(struct device *device, PFN_vkCreateDevice next, VkLayerDeviceCreateInfo *link,
+                             const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator,
+                             VkDevice *out)
+{
+    VkLayerDeviceLink *below = link->u.pLayerInfo->pNext;
+    device->creation_feedback =
+        device->api_version >= VK_API_VERSION_1_3 ||
+        device_has_extension(device, VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);
+    if (!device->creation_feedback && device->instance->wanted && device->instance->settings.values.cache &&
+        physical_device_offers(device->instance, device->physical,
+                               VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME)) {
+        link->u.pLayerInfo = below;
+        VkResult result = create_with_extension(next, device->physical, info, allocator, out,
+                                                VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);
+        if (result == VK_SUCCESS) {
+            device->creation_feedback = true;
+            return result;
+        }
+    }
+    link->u.pLayerInfo = below; /* also after a first try, in which the layers below advanced it */
+    return next(device->physical, info, allocator, out);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL device_create(VkPhysicalDevice physicalDevice,
+                                             const VkDeviceCreateInfo *pCreateInfo,
+                                             const VkAllocationCallbacks *pAllocator, VkDevice *pDevice)
+{
+    struct instance *instance = instance_of(physicalDevice);
+    VkLayerDeviceCreateInfo *link = find_link(pCreateInfo);
+    if (!instance || !link || !link->u.pLayerInfo)
+        return VK_ERROR_INITIALIZATION_FAILED;
+    PFN_vkGetInstanceProcAddr next_get_instance = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
+    PFN_vkGetDeviceProcAddr next_get = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
+    PFN_vkCreateDevice next_create =
+        (PFN_vkCreateDevice)next_get_instance(instance->handle, "vkCreateDevice");
+    if (!next_create)
+        return VK_ERROR_INITIALIZATION_FAILED;
+
+    VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    struct device *device = calloc(1, sizeof(*device));
+    if (!device)
+        return result;
+    device->instance = instance;
+    device->physical = physicalDevice;
+    device->next_get = next_get;
+    device->extensions = copy_names(pCreateInfo);
+    if (!device->extensions)
+        goto fail_names;
+    VkPhysicalDeviceProperties properties;
+    instance->next.GetPhysicalDeviceProperties(physicalDevice, &properties);
+    device->api_version =
+        properties.apiVersion < instance->api_version ? properties.apiVersion : instance->api_version;
+
+    result = create_below(device, next_create, link, pCreateInfo, pAllocator, pDevice);
+    if (result != VK_SUCCESS)
+        goto fail_create;
+    device->handle = *pDevice;
+    device_dispatch_load(&device->next, device->handle, next_get);
+    if (!handles_insert(&device_table, dispatch_key(device->handle), device)) {
+        result = VK_ERROR_OUT_OF_HOST_MEMORY;
+        goto fail_insert;
+    }
+    if (instance->wanted && instance->settings.values.cache)
+        device->cache = device_cache_create(device, pCreateInfo);
+    return VK_SUCCESS;
+
+fail_insert:
+    device->next.DestroyDevice(device->handle, pAllocator);
+    *pDevice = VK_NULL_HANDLE;
+fail_create:
+    free_names(device->extensions);
+fail_names:
+    free(device);
+    return result;
+}
+
+void hook_DestroyDevice(struct device *self, PFN_vkDestroyDevice next, VkDevice device,
+                        const VkAllocationCallbacks *pAllocator)
+{
+    /* While the device still lives: its caches are read for the last save. */
+    device_cache_destroy(self->cache);
+    handles_remove(&device_table, dispatch_key(device));
+    next(device, pAllocator);
+    free_names(self->extensions);
+    free(self);
+}
+
+void device_watch_result(struct device *device, VkResult result)
+{
+    if (device->cache)
+        device_cache_watch_result(device->cache, result);
+}

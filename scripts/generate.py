@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+"""Makes the layer's dispatch code from the Khronos registry (vk.xml).
+
+    generate.py --registry vk.xml --out FOLDER
+
+Written into FOLDER:
+    dispatch.h   the next layer's functions, one table per instance and one per device
+    dispatch.c   the loops that fill them
+    hooks.h      what the hand-written hooks must look like
+    hooks.c      the entry points with the application's signatures, and the table of their names
+    enums.[ch]   enum values as text
+
+A hook is a hand-written function `hook_<command without vk>` that gets the object it belongs to and the next
+layer's function *by the name that was asked for* before the command's own parameters:
+
+    VkResult hook_CreatePipelineCache(struct device *device, PFN_vkCreatePipelineCache next, VkDevice, ...)
+
+so one hook serves a core command and all its aliases. A command whose error codes contain one of WATCHED_RESULTS
+(it can tell of a lost device or surface) needs no hand-written hook: its entry point hands an error to
+device_watch_result().
+"""
+import argparse
+import os
+import xml.etree.ElementTree as ElementTree
+
+# Hand-written hooks, by group. "always": every application; "cache": where the pipeline-cache half is on.
+HOOKS = {
+    "vkDestroyInstance": "always",
+    "vkDestroyDevice": "always",
+    "vkGetPhysicalDeviceToolProperties": "always",
+    "vkDestroySurfaceKHR": "cache",
+    "vkDestroySwapchainKHR": "cache",
+    "vkCreatePipelineCache": "cache",
+    "vkDestroyPipelineCache": "cache",
+    "vkGetPipelineCacheData": "cache",
+    "vkMergePipelineCaches": "cache",
+    "vkCreateGraphicsPipelines": "cache",
+    "vkCreateComputePipelines": "cache",
+    "vkCreateRayTracingPipelinesKHR": "cache",
+    "vkCreateRayTracingPipelinesNV": "cache",
+    "vkCreateExecutionGraphPipelinesAMDX": "cache",
+    "vkCreateDataGraphPipelinesARM": "cache",
+}
+
+# What the layer itself calls, apart from what it hooks.
+CALLED = [
+    "vkEnumerateDeviceExtensionProperties",
+    "vkGetPhysicalDeviceProperties",
+    "vkGetPhysicalDeviceProperties2",
+    "vkGetPhysicalDeviceQueueFamilyProperties",
+    "vkSubmitDebugUtilsMessageEXT",
+]
+
+# Results worth knowing: after the first nothing is stored, after the others the application may be about to end.
+WATCHED_RESULTS = {"VK_ERROR_DEVICE_LOST", "VK_ERROR_SURFACE_LOST_KHR", "VK_ERROR_OUT_OF_DATE_KHR"}
+
+ENUMS = ["VkResult", "VkDriverId"]
+
+# Commands of extensions that old headers don't have, or keep behind a switch: their structures stand in compat.h.
+BY_HAND = {
+    "vkCreateExecutionGraphPipelinesAMDX": (
+        "VK_AMDX_shader_enqueue",
+        [("VkDevice", "device"), ("VkPipelineCache", "pipelineCache"), ("uint32_t", "createInfoCount"),
+         ("const struct compat_execution_graph_pipeline_create_info *", "pCreateInfos"),
+         ("const VkAllocationCallbacks *", "pAllocator"), ("VkPipeline *", "pPipelines")]),
+    "vkCreateDataGraphPipelinesARM": (
+        "VK_ARM_data_graph",
+        [("VkDevice", "device"), ("VkDeferredOperationKHR", "deferredOperation"),
+         ("VkPipelineCache", "pipelineCache"), ("uint32_t", "createInfoCount"),
+         ("const struct compat_data_graph_pipeline_create_info *", "pCreateInfos"),
+         ("const VkAllocationCallbacks *", "pAllocator"), ("VkPipeline *", "pPipelines")]),
+}
+
+BANNER = "/* Made by scripts/generate.py from the Khronos registry. Do not edit. */\n"
+
+
+class Command:
+    """One command of the registry; aliases share everything but the name."""
+
+    def __init__(self, name, result, params, error_codes=(), by_hand=False):
+        self.name = name
+        self.result = result
+        self.params = params  # [(type text, name)]; arrays as (type, "name[4]")
+        self.error_codes = set(error_codes)
+        self.by_hand = by_hand
+        self.core = None      # (major, minor) that made it core
+        self.extensions = []  # extensions that bring it
+
+    @property
+    def short(self):
+        return self.name[2:]
+
+    @property
+    def pfn(self):
+        return ("PFN_compat_" if self.by_hand else "PFN_") + self.name
+
+    @property
+    def owner(self):
+        """The object whose state the command belongs to: "instance" or "device"."""
+        return "instance" if self.params[0][0] in ("VkInstance", "VkPhysicalDevice") else "device"
+
+    def declaration(self):
+        return ", ".join(t + ("" if t.endswith("*") else " ") + n for t, n in self.params)
+
+    def arguments(self):
+        return ", ".join(n.split("[")[0] for _, n in self.params)
+
+
+def for_vulkan(element):
+    """Newer registries describe Vulkan SC in the same file; elements without an api belong to both."""
+    return "api" not in element.attrib or "vulkan" in element.attrib["api"].split(",")
+
+
+def read_params(element):
+    params = []
+    for param in element.findall("param"):
+        if not for_vulkan(param):
+            continue
+        name = param.find("name")
+        before = "".join([param.text or ""] + [
+            (child.text or "") + (child.tail or "") for child in param if child.tag == "type"])
+        params.append((" ".join(before.split()), name.text + (name.tail or "").strip()))
+    return params
+
+
+def read_commands(root):
+    commands, aliases = {}, []
+    for element in root.findall("commands/command"):
+        if not for_vulkan(element):
+            continue
+        if "alias" in element.attrib:
+            aliases.append((element.attrib["name"], element.attrib["alias"]))
+            continue
+        proto = element.find("proto")
+        codes = [c for c in element.attrib.get("errorcodes", "").split(",") if c]
+        commands[proto.find("name").text] = Command(
+            proto.find("name").text, proto.find("type").text, read_params(element), codes)
+    names = {name: name for name in commands}
+    for alias, target in aliases:
+        names[alias] = names.get(target, target)
+        base = commands[names[alias]]
+        commands[alias] = Command(alias, base.result, base.params, base.error_codes)
+    return commands, names
+
+
+def read_providers(root, commands):
+    """Who brings a command; leaves out those whose declarations need a window system's or beta headers."""
+    for feature in root.findall("feature"):
+        if not for_vulkan(feature):
+            continue
+        version = tuple(int(n) for n in feature.attrib["number"].split("."))
+        for required in feature.findall("require/command"):
+            command = commands.get(required.attrib["name"])
+            if command and (command.core is None or version < command.core):
+                command.core = version
+    for extension in root.findall("extensions/extension"):
+        supported = extension.attrib.get("supported", "").split(",")
+        if "vulkan" not in supported or "platform" in extension.attrib:
+            continue
+        for required in extension.findall("require/command"):
+            command = commands.get(required.attrib["name"])
+            if command and extension.attrib["name"] not in command.extensions:
+                command.extensions.append(extension.attrib["name"])
+    return {n: c for n, c in commands.items() if c.core or c.extensions}
+
+
+def read_registry(path):
+    root = ElementTree.parse(path).getroot()
+    commands, names = read_commands(root)
+    commands = read_providers(root, commands)
+    for name, (extension, params) in BY_HAND.items():
+        command = Command(name, "VkResult", params, by_hand=True)
+        command.extensions = [extension]
+        commands[name], names[name] = command, name
+    return root, commands, names
+
+
+def choose(commands, names):
+    """[(command, group)] for everything that gets an entry point, aliases included; sorted by name."""
+    chosen = []
+    for name, command in commands.items():
+        base = names[name]
+        if base in HOOKS:
+            chosen.append((command, HOOKS[base]))
+        elif command.params[0][0] in ("VkDevice", "VkQueue") and command.error_codes & WATCHED_RESULTS:
+            chosen.append((command, "watch"))
+    return sorted(chosen, key=lambda pair: pair[0].name)
+
+
+def tables(commands, names, chosen):
+    """Commands in the two next-layer tables."""
+    wanted = {c.name for c, _ in chosen}
+    wanted |= {n for n in commands if names[n] in CALLED}
+    members = [commands[n] for n in sorted(wanted)]
+    return ([c for c in members if c.owner == "instance"], [c for c in members if c.owner == "device"])
+
+
+def write_dispatch(out, instance, device):
+    header = [BANNER, "#ifndef RC_GENERATED_DISPATCH_H\n#define RC_GENERATED_DISPATCH_H\n\n"
+              "#include <vulkan/vulkan.h>\n\n#include \"compat.h\"\n\n"]
+    for command in instance + device:
+        if command.by_hand:
+            header.append("typedef %s(VKAPI_PTR *%s)(%s);\n" % (command.result, command.pfn, command.declaration()))
+    source = [BANNER, '#include "dispatch.h"\n']
+    for owner, members, handle, getter in (
+            ("instance", instance, "VkInstance", "PFN_vkGetInstanceProcAddr"),
+            ("device", device, "VkDevice", "PFN_vkGetDeviceProcAddr")):
+        header.append("\n/* The next layer's functions; NULL where it has none. */\nstruct %s_dispatch {\n" % owner)
+        header += ["    %s %s;\n" % (c.pfn, c.short) for c in members]
+        header.append("};\n\nvoid %s_dispatch_load(struct %s_dispatch *table, %s handle, %s get);\n"
+                      % (owner, owner, handle, getter))
+        source.append("\nvoid %s_dispatch_load(struct %s_dispatch *table, %s handle, %s get)\n{\n"
+                      % (owner, owner, handle, getter))
+        source += ['    table->%s = (%s)get(handle, "%s");\n' % (c.short, c.pfn, c.name) for c in members]
+        source.append("}\n")
+    header.append("\n#endif\n")
+    write(out, "dispatch.h", header)
+    write(out, "dispatch.c", source)
+
+
+def write_hooks(out, chosen, commands, names):
+    header = [BANNER, "#ifndef RC_GENERATED_HOOKS_H\n#define RC_GENERATED_HOOKS_H\n\n"
+              "#include \"hook_table.h\"\n#include \"dispatch.h\"\n\nstruct instance;\nstruct device;\n\n"
+              "/* Written by hand; see scripts/generate.py. */\n"]
+    done = set()
+    for command, group in chosen:
+        base = commands.get(names[command.name])
+        if group == "watch" or base is None or base.name in done:
+            continue
+        done.add(base.name)
+        header.append("%s hook_%s(struct %s *%s_, %s next, %s);\n" % (
+            base.result, base.short, base.owner, base.owner, base.pfn, base.declaration()))
+    header.append("\n#endif\n")
+    write(out, "hooks.h", header)
+
+    source = [BANNER, '#include "hooks.h"\n\n#include "device.h"\n#include "instance.h"\n']
+    for command, group in chosen:
+        base = commands[names[command.name]]
+        first = command.params[0][1]
+        look_up = "    struct %s *self = %s_of(%s);\n" % (command.owner, command.owner, first)
+        call = "self->next.%s" % command.short
+        source.append("\nstatic VKAPI_ATTR %s VKAPI_CALL entry_%s(%s)\n{\n%s" % (
+            command.result, command.short, command.declaration(), look_up))
+        if group == "watch":
+            source.append("    VkResult result = %s(%s);\n    if (result < 0)\n"
+                          "        device_watch_result(self, result);\n    return result;\n}\n"
+                          % (call, command.arguments()))
+        else:
+            source.append("    %shook_%s(self, %s, %s);\n}\n" % (
+                "" if command.result == "void" else "return ", base.short, call, command.arguments()))
+    for command, _ in chosen:
+        if command.extensions:
+            source.append("static const char *const extensions_%s[] = {%s, 0};\n" % (
+                command.short, ", ".join('"%s"' % e for e in command.extensions)))
+    source.append("\n/* Sorted by name. */\nconst struct hook hook_table[] = {\n")
+    for command, group in chosen:
+        core = "VK_MAKE_API_VERSION(0, %d, %d, 0)" % command.core if command.core else "0"
+        source.append('    {"%s", (PFN_vkVoidFunction)entry_%s, HOOK_%s, HOOK_%s, %s, %s},\n' % (
+            command.name, command.short, command.owner.upper(), "CACHE" if group == "watch" else group.upper(),
+            core, "extensions_" + command.short if command.extensions else "0"))
+    source.append("};\nconst uint32_t hook_count = sizeof(hook_table) / sizeof(hook_table[0]);\n")
+    write(out, "hooks.c", source)
+
+
+def enum_values(root, name):
+    values = []
+    for enums in root.findall("enums"):
+        if enums.attrib.get("name") == name:
+            values += [e.attrib["name"] for e in enums.findall("enum") if "alias" not in e.attrib]
+    for block in root.findall("feature") + root.findall("extensions/extension"):
+        if block.tag == "extension" and ("vulkan" not in block.attrib.get("supported", "").split(",")
+                                         or "platform" in block.attrib):
+            continue
+        if not for_vulkan(block):
+            continue
+        for enum in block.findall("require/enum"):
+            if enum.attrib.get("extends") == name and "alias" not in enum.attrib \
+                    and for_vulkan(enum) and enum.attrib["name"] not in values:
+                values.append(enum.attrib["name"])
+    return values
+
+
+def write_enums(out, root):
+    header = [BANNER, "#ifndef RC_GENERATED_ENUMS_H\n#define RC_GENERATED_ENUMS_H\n\n#include <vulkan/vulkan.h>\n\n"
+              "/* The value's name in the spec, or \"unknown\". Static strings. */\n"]
+    source = [BANNER, '#include "enums.h"\n']
+    for name in ENUMS:
+        function = "const char *enum_%s_name(%s value)" % (name, name)
+        header.append(function + ";\n")
+        source.append("\n%s\n{\n    switch ((int)value) {\n" % function)
+        source += ['    case %s:\n        return "%s";\n' % (v, v) for v in enum_values(root, name)]
+        source.append('    }\n    return "unknown";\n}\n')
+    header.append("\n#endif\n")
+    write(out, "enums.h", header)
+    write(out, "enums.c", source)
+
+
+def write(out, name, parts):
+    with open(os.path.join(out, name), "w", encoding="utf-8") as file:
+        file.write("".join(parts))
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Makes dispatch code from the Khronos registry.")
+    parser.add_argument("--registry", required=True, help="vk.xml that fits the headers in use")
+    parser.add_argument("--out", required=True, help="folder to write into")
+    arguments = parser.parse_args()
+    os.makedirs(arguments.out, exist_ok=True)
+    root, commands, names = read_registry(arguments.registry)
+    chosen = choose(commands, names)
+    instance, device = tables(commands, names, chosen)
+    write_dispatch(arguments.out, instance, device)
+    write_hooks(arguments.out, chosen, commands, names)
+    write_enums(arguments.out, root)
+
+
+if __name__ == "__main__":
+    main()
