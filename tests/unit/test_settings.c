@@ -231,7 +231,8 @@ static const struct {
     {"max_size", "0x1000", "a size from 1K"},
     {"max_size", "18446744073709551616", "a size from 1K"},
     {"max_size", "18446744073709551615", "a size from 1K"},
-    {"max_size", "18014398509481985K", "a size from 1K"}, /* 2^64 + 1024 */
+    {"max_size", "18014398509481985K", "a size from 1K"},   /* 2^64 + 1024 */
+    {"max_size", "55340232221128658944", "a size from 1K"}, /* 3 * 2^64 + 4096 */
     {"max_size", "99999999999999999999999999999999", "a size from 1K"},
     {"total_size", "2000G", "to 1024G"},
     {"load_timeout", "-5", "a number of ms from 0 to 60000"},
