@@ -10,24 +10,26 @@
 /* Everything that the decisions depend on, gathered by application_probe() and made up by tests. All strings
  * are owned by the struct's user; NULL where there is none. */
 struct application_facts {
-    const char *executable;           /* full path of the running program */
-    const char *const *arguments;     /* argv, NULL-terminated; NULL where unknown */
-    const char *application_name;     /* VkApplicationInfo::pApplicationName */
-    const char *engine_name;          /* VkApplicationInfo::pEngineName */
-    const char *flatpak_id;           /* FLATPAK_ID */
-    const char *snap_instance_name;   /* SNAP_INSTANCE_NAME */
-    const char *steam_app_id;         /* SteamAppId */
-    const char *android_package;      /* with its process suffix, if any */
-    bool secure;                      /* AT_SECURE: set-uid or the like; also Android's isolated processes */
-    bool chromium_files;              /* Chromium's data files lie beside the executable */
+    const char *executable;         /* full path of the running program */
+    const char *const *arguments;   /* argv, NULL-terminated; NULL where unknown */
+    const char *application_name;   /* VkApplicationInfo::pApplicationName */
+    const char *engine_name;        /* VkApplicationInfo::pEngineName */
+    const char *flatpak_id;         /* FLATPAK_ID */
+    const char *snap_instance_name; /* SNAP_INSTANCE_NAME */
+    const char *steam_app_id;       /* SteamAppId */
+    const char *android_package;    /* with its process suffix, if any */
+    bool secure;                    /* AT_SECURE: set-uid or the like; also Android's isolated processes */
+    bool chromium_files;            /* Chromium's data files lie beside the executable */
 };
 
-/* The name of this application in the store, as a safe file name, the same wherever and in whichever version it is
- * installed (design, section 5). `app_id` is the setting or NULL. Never empty. */
-void application_name(const struct application_facts *facts, const char *app_id, char out[APPLICATION_NAME_SIZE]);
+/* The name of this application in the store, as a safe file name, the same wherever and in whichever version
+ * it is installed (design, section 5). `app_id` is the setting or NULL. Never empty. */
+void application_name(const struct application_facts *facts, const char *app_id,
+                      char out[APPLICATION_NAME_SIZE]);
 
 /* Whether the layer should do its work here. `only` and `skip` are the settings (comma-separated globs on the
- * executable's or the application's name) or NULL; the built-in list is always skipped unless `only` names it. */
+ * executable's or the application's name) or NULL; the built-in list is always skipped unless `only` names
+ * it, and `skip` beats `only`. Case doesn't matter. */
 bool application_wanted(const struct application_facts *facts, const char *only, const char *skip);
 
 /* Browsers and Electron programs: what a private window compiled must not reach the disk. */

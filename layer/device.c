@@ -12,7 +12,8 @@
 static VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
 {
     for (const VkLayerDeviceCreateInfo *link = info->pNext; link; link = link->pNext)
-        if (link->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO && link->function == VK_LAYER_LINK_INFO)
+        if (link->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO &&
+            link->function == VK_LAYER_LINK_INFO)
             return (VkLayerDeviceCreateInfo *)link;
     return NULL;
 }
@@ -58,10 +59,12 @@ bool device_wants_hook(const struct device *device, const struct hook *hook)
     return false;
 }
 
-static bool physical_device_offers(const struct instance *instance, VkPhysicalDevice physical, const char *name)
+static bool physical_device_offers(const struct instance *instance, VkPhysicalDevice physical,
+                                   const char *name)
 {
     uint32_t count = 0;
-    if (instance->next.EnumerateDeviceExtensionProperties(physical, NULL, &count, NULL) != VK_SUCCESS || !count)
+    if (instance->next.EnumerateDeviceExtensionProperties(physical, NULL, &count, NULL) != VK_SUCCESS ||
+        !count)
         return false;
     VkExtensionProperties *properties = calloc(count, sizeof(*properties));
     if (!properties)
@@ -74,8 +77,9 @@ static bool physical_device_offers(const struct instance *instance, VkPhysicalDe
     return found;
 }
 
-/* Calls down with one extension more than the application named. Only the array of names is new: the structure is a
- * stack copy, its chain the application's own. VK_ERROR_EXTENSION_NOT_PRESENT if that can't be done. */
+/* Calls down with one extension more than the application named. Only the array of names is new: the
+ * structure is a stack copy, its chain the application's own. VK_ERROR_EXTENSION_NOT_PRESENT if that can't be
+ * done. */
 static VkResult create_with_extension(PFN_vkCreateDevice next, VkPhysicalDevice physical,
                                       const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator,
                                       VkDevice *out, const char *extension)
@@ -95,16 +99,20 @@ static VkResult create_with_extension(PFN_vkCreateDevice next, VkPhysicalDevice 
     return result;
 }
 
-/* Creates the device below, with VK_EXT_pipeline_creation_feedback if the application's Vulkan doesn't have it anyway:
- * hits and misses are counted through it. If the driver refuses that, it gets the original request. */
+/* Creates the device below, with VK_EXT_pipeline_creation_feedback if the application's Vulkan doesn't have
+ * it anyway: hits and misses are counted through it. If the driver refuses that, it gets the original
+ * request. */
 static VkResult create_below(struct device *device, PFN_vkCreateDevice next, VkLayerDeviceCreateInfo *link,
-                             const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator, VkDevice *out)
+                             const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator,
+                             VkDevice *out)
 {
     VkLayerDeviceLink *below = link->u.pLayerInfo->pNext;
-    device->creation_feedback = device->api_version >= VK_API_VERSION_1_3 ||
-                                device_has_extension(device, VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);
+    device->creation_feedback =
+        device->api_version >= VK_API_VERSION_1_3 ||
+        device_has_extension(device, VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);
     if (!device->creation_feedback && device->instance->wanted && device->instance->settings.values.cache &&
-        physical_device_offers(device->instance, device->physical, VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME)) {
+        physical_device_offers(device->instance, device->physical,
+                               VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME)) {
         link->u.pLayerInfo = below;
         VkResult result = create_with_extension(next, device->physical, info, allocator, out,
                                                 VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);
@@ -117,7 +125,8 @@ static VkResult create_below(struct device *device, PFN_vkCreateDevice next, VkL
     return next(device->physical, info, allocator, out);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL device_create(VkPhysicalDevice physicalDevice, const VkDeviceCreateInfo *pCreateInfo,
+VKAPI_ATTR VkResult VKAPI_CALL device_create(VkPhysicalDevice physicalDevice,
+                                             const VkDeviceCreateInfo *pCreateInfo,
                                              const VkAllocationCallbacks *pAllocator, VkDevice *pDevice)
 {
     struct instance *instance = instance_of(physicalDevice);
@@ -126,7 +135,8 @@ VKAPI_ATTR VkResult VKAPI_CALL device_create(VkPhysicalDevice physicalDevice, co
         return VK_ERROR_INITIALIZATION_FAILED;
     PFN_vkGetInstanceProcAddr next_get_instance = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
     PFN_vkGetDeviceProcAddr next_get = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
-    PFN_vkCreateDevice next_create = (PFN_vkCreateDevice)next_get_instance(instance->handle, "vkCreateDevice");
+    PFN_vkCreateDevice next_create =
+        (PFN_vkCreateDevice)next_get_instance(instance->handle, "vkCreateDevice");
     if (!next_create)
         return VK_ERROR_INITIALIZATION_FAILED;
 

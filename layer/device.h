@@ -15,10 +15,10 @@ struct device {
     struct instance *instance;
     PFN_vkGetDeviceProcAddr next_get; /* the next layer's vkGetDeviceProcAddr */
     struct device_dispatch next;
-    uint32_t api_version;             /* the smaller of the application's and the device's */
-    char **extensions;                /* what the application enabled, NULL-terminated; owned */
-    bool creation_feedback;           /* VkPipelineCreationFeedbackCreateInfo may be chained */
-    struct device_cache *cache;       /* NULL where the pipeline-cache half is off */
+    uint32_t api_version;       /* the smaller of the application's and the device's */
+    char **extensions;          /* what the application enabled, NULL-terminated; owned */
+    bool creation_feedback;     /* VkPipelineCreationFeedbackCreateInfo may be chained */
+    struct device_cache *cache; /* NULL where the pipeline-cache half is off */
 };
 
 /* The state behind a VkDevice, VkQueue or VkCommandBuffer. */
@@ -28,13 +28,16 @@ static inline struct device *device_of(const void *handle)
 }
 
 /* vkCreateDevice as the loader calls it. */
-VKAPI_ATTR VkResult VKAPI_CALL device_create(VkPhysicalDevice physicalDevice, const VkDeviceCreateInfo *pCreateInfo,
+VKAPI_ATTR VkResult VKAPI_CALL device_create(VkPhysicalDevice physicalDevice,
+                                             const VkDeviceCreateInfo *pCreateInfo,
                                              const VkAllocationCallbacks *pAllocator, VkDevice *pDevice);
 
-/* Whether the application enabled the extension for this device (what the layer enabled for itself doesn't count). */
+/* Whether the application enabled the extension for this device (what the layer enabled for itself doesn't
+ * count). */
 bool device_has_extension(const struct device *device, const char *name);
 
-/* Whether a hook is to be returned for this device: its group is at work and the application can use the command. */
+/* Whether a hook is to be returned for this device: its group is at work and the application can use the
+ * command. */
 bool device_wants_hook(const struct device *device, const struct hook *hook);
 
 /* An error that a watched command returned. Any thread. */

@@ -1,4 +1,5 @@
-/* What the loader sees: negotiation on desktops, enumeration on Android, and the look-up of commands by name. */
+/* What the loader sees: negotiation on desktops, enumeration on Android, and the look-up of commands by name.
+ */
 #include <string.h>
 
 #include <vulkan/vk_layer.h>
@@ -13,18 +14,17 @@
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char *pName);
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, const char *pName);
 EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceLayerProperties(uint32_t *pPropertyCount,
-                                                                        VkLayerProperties *pProperties);
-EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceExtensionProperties(const char *pLayerName,
-                                                                            uint32_t *pPropertyCount,
-                                                                            VkExtensionProperties *pProperties);
+                                                                         VkLayerProperties *pProperties);
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceExtensionProperties(
+    const char *pLayerName, uint32_t *pPropertyCount, VkExtensionProperties *pProperties);
 EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceLayerProperties(VkPhysicalDevice physicalDevice,
-                                                                      uint32_t *pPropertyCount,
-                                                                      VkLayerProperties *pProperties);
-EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice,
-                                                                          const char *pLayerName,
-                                                                          uint32_t *pPropertyCount,
-                                                                          VkExtensionProperties *pProperties);
-EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *pVersionStruct);
+                                                                       uint32_t *pPropertyCount,
+                                                                       VkLayerProperties *pProperties);
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL
+vkEnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice, const char *pLayerName,
+                                     uint32_t *pPropertyCount, VkExtensionProperties *pProperties);
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL
+vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *pVersionStruct);
 
 const struct hook *hook_find(const char *name)
 {
@@ -42,8 +42,8 @@ const struct hook *hook_find(const char *name)
     return NULL;
 }
 
-/* Commands of the chain itself: answered for every instance, and most of them without one. MangoHud and vkBasalt ask for
- * vkCreateDevice before they have an instance. */
+/* Commands of the chain itself: answered for every instance, and most of them without one. MangoHud and
+ * vkBasalt ask for vkCreateDevice before they have an instance. */
 static PFN_vkVoidFunction find_chain_command(const char *name)
 {
     static const struct {
@@ -55,7 +55,8 @@ static PFN_vkVoidFunction find_chain_command(const char *name)
         {"vkCreateInstance", (PFN_vkVoidFunction)instance_create},
         {"vkCreateDevice", (PFN_vkVoidFunction)device_create},
         {"vkEnumerateInstanceLayerProperties", (PFN_vkVoidFunction)vkEnumerateInstanceLayerProperties},
-        {"vkEnumerateInstanceExtensionProperties", (PFN_vkVoidFunction)vkEnumerateInstanceExtensionProperties},
+        {"vkEnumerateInstanceExtensionProperties",
+         (PFN_vkVoidFunction)vkEnumerateInstanceExtensionProperties},
         {"vkEnumerateDeviceLayerProperties", (PFN_vkVoidFunction)vkEnumerateDeviceLayerProperties},
     };
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
@@ -102,7 +103,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, co
     return hook && hook->owner == HOOK_DEVICE && device_wants_hook(state, hook) ? hook->function : next;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *pVersionStruct)
+VKAPI_ATTR VkResult VKAPI_CALL
+vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *pVersionStruct)
 {
     if (!pVersionStruct || pVersionStruct->sType != LAYER_NEGOTIATE_INTERFACE_STRUCT ||
         pVersionStruct->loaderLayerInterfaceVersion < 2)
@@ -114,8 +116,8 @@ VKAPI_ATTR VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiat
     return VK_SUCCESS;
 }
 
-/* Android's loader has no manifest: it opens the library and asks these. Its device list must be byte for byte the
- * instance list. */
+/* Android's loader has no manifest: it opens the library and asks these. Its device list must be byte for
+ * byte the instance list. */
 VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceLayerProperties(uint32_t *pPropertyCount,
                                                                   VkLayerProperties *pProperties)
 {
@@ -149,7 +151,8 @@ VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceExtensionProperties(const char
                                                                       uint32_t *pPropertyCount,
                                                                       VkExtensionProperties *pProperties)
 {
-    static const VkExtensionProperties layer_settings = {.extensionName = "VK_EXT_layer_settings", .specVersion = 2};
+    static const VkExtensionProperties layer_settings = {.extensionName = "VK_EXT_layer_settings",
+                                                         .specVersion = 2};
     if (!pLayerName || strcmp(pLayerName, LAYER_NAME) != 0)
         return VK_ERROR_LAYER_NOT_PRESENT;
     if (!pProperties) {
@@ -164,7 +167,8 @@ VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceExtensionProperties(const char
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice,
-                                                                    const char *pLayerName, uint32_t *pPropertyCount,
+                                                                    const char *pLayerName,
+                                                                    uint32_t *pPropertyCount,
                                                                     VkExtensionProperties *pProperties)
 {
     if (pLayerName && strcmp(pLayerName, LAYER_NAME) == 0) {
@@ -175,5 +179,6 @@ VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhysicalDe
     if (!physicalDevice)
         return VK_ERROR_LAYER_NOT_PRESENT;
     struct instance *instance = instance_of(physicalDevice);
-    return instance->next.EnumerateDeviceExtensionProperties(physicalDevice, pLayerName, pPropertyCount, pProperties);
+    return instance->next.EnumerateDeviceExtensionProperties(physicalDevice, pLayerName, pPropertyCount,
+                                                             pProperties);
 }

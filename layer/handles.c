@@ -6,8 +6,8 @@
 
 #define BLOCK_SLOTS 32
 
-/* Blocks are chained and never freed, so that a reader can walk them without a lock; how many there are follows the
- * most objects that ever lived at once, usually one. */
+/* Blocks are chained and never freed, so that a reader can walk them without a lock; how many there are
+ * follows the most objects that ever lived at once, usually one. */
 struct handle_block {
     struct {
         _Atomic(void *) key;

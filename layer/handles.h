@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 
-/* The loader's dispatch pointer, the first word of every dispatchable object: the same for an instance and its physical
- * devices, and for a device, its queues and command buffers. Read it before the object is destroyed. */
+/* The loader's dispatch pointer, the first word of every dispatchable object: the same for an instance and
+ * its physical devices, and for a device, its queues and command buffers. Read it before the object is
+ * destroyed. */
 static inline void *dispatch_key(const void *handle)
 {
     return *(void *const *)handle;
@@ -27,7 +28,8 @@ void *handles_find(struct handle_table *table, const void *key);
  * Returns what it stood for, or NULL. */
 void *handles_remove(struct handle_table *table, const void *key);
 
-/* Calls `visit` for every entry. Only where no other thread can create or destroy objects (the child of a fork). */
+/* Calls `visit` for every entry. Only where no other thread can create or destroy objects (the child of a
+ * fork). */
 void handles_visit(struct handle_table *table, void (*visit)(void *value));
 
 /* In the child of a fork(): the lock may have been held by a thread that no longer exists. */

@@ -29,7 +29,8 @@ static void keep_complaint(void *context, const char *where, const char *what)
 static VkLayerInstanceCreateInfo *find_link(const VkInstanceCreateInfo *info)
 {
     for (const VkLayerInstanceCreateInfo *link = info->pNext; link; link = link->pNext)
-        if (link->sType == VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO && link->function == VK_LAYER_LINK_INFO)
+        if (link->sType == VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO &&
+            link->function == VK_LAYER_LINK_INFO)
             return (VkLayerInstanceCreateInfo *)link;
     return NULL;
 }
@@ -125,7 +126,8 @@ VKAPI_ATTR VkResult VKAPI_CALL instance_create(const VkInstanceCreateInfo *pCrea
     if (result != VK_SUCCESS)
         goto fail_create;
     instance->handle = *pInstance;
-    /* Resolved now: asked after vkCreateInstance has returned, loader 1.3.239 answers with the chain's head. */
+    /* Resolved now: asked after vkCreateInstance has returned, loader 1.3.239 answers with the chain's head.
+     */
     instance_dispatch_load(&instance->next, instance->handle, next_get);
     set_up(instance, pCreateInfo);
     if (!handles_insert(&instance_table, dispatch_key(instance->handle), instance)) {
@@ -153,7 +155,8 @@ void hook_DestroyInstance(struct instance *self, PFN_vkDestroyInstance next, VkI
 }
 
 /* Spec, vkGetPhysicalDeviceToolProperties: "layers ... should add their own" entry to what is below. */
-VkResult hook_GetPhysicalDeviceToolProperties(struct instance *self, PFN_vkGetPhysicalDeviceToolProperties next,
+VkResult hook_GetPhysicalDeviceToolProperties(struct instance *self,
+                                              PFN_vkGetPhysicalDeviceToolProperties next,
                                               VkPhysicalDevice physicalDevice, uint32_t *pToolCount,
                                               VkPhysicalDeviceToolProperties *pToolProperties)
 {

@@ -15,8 +15,8 @@ struct app_cache {
     bool adopted;         /* created empty; harvested at its end */
     bool seeded;          /* ... and filled from the store */
     uint64_t seeded_bytes;
-    bool dirty;           /* something was compiled into it */
-    bool poisoned;        /* the driver fails with what it was seeded with: not used any more */
+    bool dirty;    /* something was compiled into it */
+    bool poisoned; /* the driver fails with what it was seeded with: not used any more */
 };
 
 /* Zero is a valid empty table. */

@@ -1,6 +1,6 @@
-/* The pipeline-cache half of one VkDevice: its store, the caches that stand in for VK_NULL_HANDLE, what is known of the
- * application's own caches, and the counters. The hooks (pipeline_cache.c, pipelines.c) and the worker (writer.c,
- * persist.c) share it. */
+/* The pipeline-cache half of one VkDevice: its store, the caches that stand in for VK_NULL_HANDLE, what is
+ * known of the application's own caches, and the counters. The hooks (pipeline_cache.c, pipelines.c) and the
+ * worker (writer.c, persist.c) share it. */
 #ifndef RC_CACHE_DEVICE_CACHE_H
 #define RC_CACHE_DEVICE_CACHE_H
 
@@ -37,8 +37,8 @@ struct cache_counters {
     uint64_t loaded_bytes;
     uint64_t saved_bytes;
     uint64_t saves;
-    uint64_t adopted;     /* empty caches of the application that were seeded */
-    uint64_t retries;     /* driver calls repeated without data or without the cache */
+    uint64_t adopted; /* empty caches of the application that were seeded */
+    uint64_t retries; /* driver calls repeated without data or without the cache */
     uint64_t poisoned;
     uint64_t deaths;
     uint64_t quarantined;
@@ -52,7 +52,8 @@ struct harvest {
     unsigned char data[];
 };
 
-/* A cache that stood in until it was found poisoned; it is destroyed with the device, since calls may still use it. */
+/* A cache that stood in until it was found poisoned; it is destroyed with the device, since calls may still
+ * use it. */
 struct retired_cache {
     struct retired_cache *next;
     VkPipelineCache handle;
@@ -63,29 +64,30 @@ struct device_cache {
     struct report *report;
     struct cache_identity identity;
     enum raw_blobs raw_blobs;
-    bool strip;                /* setting envelope=strip */
+    bool strip; /* setting envelope=strip */
     bool adopt_empty;
-    bool no_envelope;          /* the driver's header isn't version one: its blobs are left alone */
-    size_t empty_size;         /* bytes of an empty cache's data on this driver */
-    uint64_t load_timeout_ns;  /* 0: by the store's size */
+    bool no_envelope;         /* the driver's header isn't version one: its blobs are left alone */
+    size_t empty_size;        /* bytes of an empty cache's data on this driver */
+    uint64_t load_timeout_ns; /* 0: by the store's size */
     uint64_t max_size;
     uint64_t save_interval_ns;
-    bool read_only;            /* persist=off: the store is read, and never written */
+    bool read_only; /* persist=off: the store is read, and never written */
 
     /* The worker's. NULL where nothing is persistent. store_guard_*() may be called by any thread. */
     struct store *store;
     struct store *read_stores[DEVICE_CACHE_READ_DIRS];
     uint32_t read_store_count;
     bool rebuild;              /* the store had outgrown max_size: this run's entries take its place */
+    bool keeps_nothing;        /* the driver puts nothing into its data */
     bool trouble_said;         /* one line about a store that can't be written is enough */
     struct hash128 saved_hash; /* payload of the last load or save */
     uint64_t last_save_size;
-    /* Caches that no pipeline uses, made by the worker for its own ends. If the worker is abandoned inside a file operation, the
-     * device's end destroys what is left here. */
+    /* Caches that no pipeline uses, made by the worker for its own ends. If the worker is abandoned inside a
+     * file operation, the device's end destroys what is left here. */
     VkPipelineCache private_caches[DEVICE_CACHE_PRIVATE];
 
-    pthread_mutex_t lock; /* guards all below; never held across a call down or a file operation, but for guarded.c's
-                             first use of unproven data */
+    pthread_mutex_t lock; /* guards all below; never held across a call down or a file operation, but for
+                             guarded.c's first use of unproven data */
     pthread_cond_t loaded_changed;
 
     bool substitute;
@@ -96,10 +98,10 @@ struct device_cache {
     struct retired_cache *retired;
     uint32_t poisonings;
 
-    bool ledger_ready;      /* the worker has read it */
-    bool load_done;         /* whatever came of it */
+    bool ledger_ready; /* the worker has read it */
+    bool load_done;    /* whatever came of it */
     uint64_t load_begin_ns;
-    uint64_t load_size;     /* bytes of the store's file, once known */
+    uint64_t load_size; /* bytes of the store's file, once known */
     struct ledger ledger;
     struct hash128 dead[DEVICE_CACHE_DEAD]; /* set aside for this run */
     uint32_t dead_count;
@@ -110,18 +112,19 @@ struct device_cache {
     uint64_t adopted_bytes;
     struct harvest *harvests;
     uint32_t harvest_count;
-    uint64_t unrecorded_misses;    /* not yet in the ledger's sums */
+    uint64_t unrecorded_misses; /* not yet in the ledger's sums */
     uint64_t unrecorded_miss_ns;
 
-    bool lost;              /* VK_ERROR_DEVICE_LOST was seen: nothing is stored from now on */
-    bool keeps_nothing;     /* the driver puts nothing into its data */
+    bool lost;          /* VK_ERROR_DEVICE_LOST was seen: nothing is stored from now on */
+    bool deferred_used; /* pipelines were created in deferred operations: when they compile isn't known */
     struct cache_counters counters;
 
     struct writer_job job; /* writer.c's */
 };
 
-/* Sets the half up for a device that was just created, and lets the worker begin to load. NULL on out of memory, or where the
- * driver lacks the commands: then the device goes without. Called inside vkCreateDevice. */
+/* Sets the half up for a device that was just created, and lets the worker begin to load. NULL on out of
+ * memory, or where the driver lacks the commands: then the device goes without. Called inside vkCreateDevice.
+ */
 struct device_cache *device_cache_create(struct device *device, const VkDeviceCreateInfo *info);
 
 /* Last save (bounded in time), summary, and the end of every cache that the layer made. NULL is safe.
@@ -131,22 +134,24 @@ void device_cache_destroy(struct device_cache *cache);
 /* An error of a watched command (device.h). Any thread. */
 void device_cache_watch_result(struct device_cache *cache, VkResult result);
 
-/* The second half of device_cache_destroy(), for a worker that outlived the device: frees memory and store, calls
- * nothing of the driver's and reports nothing. */
+/* The second half of device_cache_destroy(), for a worker that outlived the device: frees memory and store,
+ * calls nothing of the driver's and reports nothing. */
 void device_cache_free(struct device_cache *cache);
 
 /* In the child of a fork(): locks are made new, nothing is persistent any more. */
 void device_cache_after_fork(struct device_cache *cache);
 
-/* Counts a rejection and says it. `what` names the data ("the application's blob"), `problem` the field. Takes the lock. */
-void device_cache_reject(struct device_cache *cache, enum policy_reason reason, const char *what, const char *problem);
+/* Counts a rejection and says it. `what` names the data ("the application's blob"), `problem` the field.
+ * Takes the lock. */
+void device_cache_reject(struct device_cache *cache, enum policy_reason reason, const char *what,
+                         const char *problem);
 
 /* Milliseconds, on a clock that only goes forward, and seconds since 1970. */
 uint64_t clock_monotonic_ns(void);
 int64_t clock_unix_seconds(void);
 
-/* Waits until the ledger is read (`for_cache` false) or the load is done (true), or until load_timeout after the load began.
- * Called with the lock held; returns with it held. */
+/* Waits until the ledger is read (`for_cache` false) or the load is done (true), or until load_timeout after
+ * the load began. Called with the lock held; returns with it held. */
 void device_cache_wait_loaded(struct device_cache *cache, bool for_cache);
 
 #endif

@@ -31,8 +31,8 @@ static void read_build_id(struct module *module, const uint8_t *notes, size_t si
         size_t name = (note.n_namesz + 3u) & ~(size_t)3, description = (note.n_descsz + 3u) & ~(size_t)3;
         if (sizeof(note) + name + description > size)
             return;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + sizeof(note), "GNU", 4) == 0 &&
-            note.n_descsz <= IDENTITY_BUILD_ID_SIZE) {
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+            memcmp(notes + sizeof(note), "GNU", 4) == 0 && note.n_descsz <= IDENTITY_BUILD_ID_SIZE) {
             module->build_id_size = note.n_descsz;
             memcpy(module->build_id, notes + sizeof(note) + name, note.n_descsz);
             return;
@@ -83,8 +83,9 @@ static bool is_driver(const struct module *module)
     return found;
 }
 
-/* The driver is the library that the next function lies in, if that is one; else (another layer is below, or the driver
- * consists of several libraries) the only driver that is loaded. With several loaded nothing is known. */
+/* The driver is the library that the next function lies in, if that is one; else (another layer is below, or
+ * the driver consists of several libraries) the only driver that is loaded. With several loaded nothing is
+ * known. */
 static void find_build_id(const void *next_function, struct cache_identity *out)
 {
     struct module_list list = {.address = next_function};
@@ -123,14 +124,15 @@ void driver_identity_get(const struct device *device, struct cache_identity *out
     memcpy(out->cache_uuid, properties.pipelineCacheUUID, IDENTITY_UUID_SIZE);
     out->abi = identity_abi();
 
-    /* An application of Vulkan 1.0 that doesn't enable VK_KHR_get_physical_device_properties2 leaves driverID and the strings
-     * unknown, the same in each of its runs: the loader answers by the application's own instance, so the layer can't ask
-     * on its behalf. Its store then rests on the fields above. */
+    /* An application of Vulkan 1.0 that doesn't enable VK_KHR_get_physical_device_properties2 leaves driverID
+     * and the strings unknown, the same in each of its runs: the loader answers by the application's own
+     * instance, so the layer can't ask on its behalf. Its store then rests on the fields above. */
     PFN_vkGetPhysicalDeviceProperties2 get_properties2 = instance->api_version >= VK_API_VERSION_1_1
                                                              ? instance->next.GetPhysicalDeviceProperties2
                                                              : instance->next.GetPhysicalDeviceProperties2KHR;
     if (get_properties2 && properties.apiVersion >= VK_API_VERSION_1_2) {
-        VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+        VkPhysicalDeviceDriverProperties driver = {.sType =
+                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
         VkPhysicalDeviceProperties2 properties2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                                    .pNext = &driver};
         get_properties2(device->physical, &properties2);

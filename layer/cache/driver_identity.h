@@ -6,7 +6,8 @@
 
 struct device;
 
-/* Fills every field; driverID and the driver's strings stay empty where Vulkan can't say (see the comment in the body). */
+/* Fills every field; driverID and the driver's strings stay empty where Vulkan can't say (see the comment in
+ * the body). */
 void driver_identity_get(const struct device *device, struct cache_identity *out);
 
 #endif

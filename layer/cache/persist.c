@@ -11,11 +11,13 @@
 
 enum step {
     STEP_DONE,
-    STEP_NOTHING, /* nothing came of it; that has been said */
+    STEP_NOTHING, /* there is no usable data; that has been said */
+    STEP_FAILED,  /* it couldn't be done now: memory, files, the driver */
     STEP_GONE,    /* the device went while a file operation hung: only memory may be touched from now on */
 };
 
-/* --- The driver's side: small steps on caches that no pipeline uses ------------------------------------------------------- */
+/* --- The driver's side: small steps on caches that no pipeline uses
+ * ------------------------------------------------------- */
 
 static void keep_private(struct device_cache *cache, VkPipelineCache handle)
 {
@@ -33,12 +35,12 @@ static void forget_private(struct device_cache *cache, VkPipelineCache handle)
             cache->private_caches[i] = VK_NULL_HANDLE;
 }
 
-static VkPipelineCache create_cache(struct device_cache *cache, const void *data, size_t size, VkResult *result)
+static VkPipelineCache create_cache(struct device_cache *cache, const void *data, size_t size,
+                                    VkResult *result)
 {
     const struct device *device = cache->device;
-    VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
-                                      .initialDataSize = size,
-                                      .pInitialData = data};
+    VkPipelineCacheCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, .initialDataSize = size, .pInitialData = data};
     VkPipelineCache out = VK_NULL_HANDLE;
     *result = device->next.CreatePipelineCache(device->handle, &info, NULL, &out);
     if (*result != VK_SUCCESS)
@@ -60,8 +62,8 @@ static size_t data_size(struct device_cache *cache, VkPipelineCache handle)
     return device->next.GetPipelineCacheData(device->handle, handle, &size, NULL) == VK_SUCCESS ? size : 0;
 }
 
-/* The cache's whole data, from malloc; NULL with a reason in *problem. Data that came with VK_INCOMPLETE or an error is
- * never stored. `max_size` bounds the allocation. */
+/* The cache's whole data, from malloc; NULL with a reason in *problem. Data that came with VK_INCOMPLETE or
+ * an error is never stored. `max_size` bounds the allocation. */
 static void *get_data(struct device_cache *cache, VkPipelineCache handle, uint64_t max_size, size_t *size,
                       const char **problem)
 {
@@ -88,7 +90,8 @@ static void *get_data(struct device_cache *cache, VkPipelineCache handle, uint64
             return data;
         free(data);
         if (result != VK_INCOMPLETE) {
-            *problem = result == VK_SUCCESS ? "the driver wrote more than it was asked for" : enum_VkResult_name(result);
+            *problem = result == VK_SUCCESS ? "the driver wrote more than it was asked for"
+                                            : enum_VkResult_name(result);
             return NULL;
         }
     }
@@ -109,7 +112,9 @@ static VkPipelineCache unite(struct device_cache *cache, const VkPipelineCache *
     return VK_NULL_HANDLE;
 }
 
-/* --- Loading -------------------------------------------------------------------------------------------------------------- */
+/* --- Loading
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 static bool set_aside(const struct device_cache *cache, const struct hash128 *hash)
 {
@@ -166,9 +171,11 @@ static enum step create_from_payload(struct device_cache *cache, const struct st
             return STEP_GONE;
     }
     if (!*out) {
-        quarantine_payload(cache, &blob->hash);
+        bool starved = result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        if (!starved)
+            quarantine_payload(cache, &blob->hash);
         device_cache_reject(cache, POLICY_DRIVER_ERROR, what, enum_VkResult_name(result));
-        return STEP_NOTHING;
+        return starved ? STEP_FAILED : STEP_NOTHING;
     }
     if (blob->size > cache->empty_size && data_size(cache, *out) <= cache->empty_size) {
         device_cache_reject(cache, POLICY_DRIVER_DROPPED, what, "the driver took it and kept nothing of it");
@@ -216,8 +223,8 @@ static void report_load(struct device_cache *cache, const struct store_blob *blo
 }
 
 /* Reads one store and hands it to the driver. */
-static enum step load_store(struct device_cache *cache, struct store *store, VkPipelineCache *out, struct hash128 *hash,
-                            bool *proven)
+static enum step load_store(struct device_cache *cache, struct store *store, VkPipelineCache *out,
+                            struct hash128 *hash, bool *proven)
 {
     struct store_problem problem;
     struct store_blob blob;
@@ -235,7 +242,7 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     else if (error && problem.text[0])
         report_log(cache->report, REPORT_WARNING, "%s", problem.text);
     if (error)
-        return STEP_NOTHING;
+        return error == -EBADMSG || error == -EFBIG || error == -ENOENT ? STEP_NOTHING : STEP_FAILED;
 
     enum step step;
     *hash = blob.hash;
@@ -243,7 +250,8 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     if (judged != HASH_GOOD) {
         device_cache_reject(cache, POLICY_QUARANTINED, "the store",
                             "the driver died on this data or refused it in an earlier run");
-        step = judged == HASH_QUARANTINED && own && !cache->read_only ? move_to_quarantine(cache, hash) : STEP_NOTHING;
+        step = judged == HASH_QUARANTINED && own && !cache->read_only ? move_to_quarantine(cache, hash)
+                                                                      : STEP_NOTHING;
     } else {
         step = create_from_payload(cache, &blob, *proven, "the store", out);
         if (step == STEP_DONE) {
@@ -257,7 +265,8 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     return step;
 }
 
-static void publish(struct device_cache *cache, VkPipelineCache loaded, const struct hash128 *hash, bool proven)
+static void publish(struct device_cache *cache, VkPipelineCache loaded, const struct hash128 *hash,
+                    bool proven)
 {
     forget_private(cache, loaded);
     pthread_mutex_lock(&cache->lock);
@@ -313,7 +322,8 @@ static void report_deaths(struct device_cache *cache, const struct ledger *ledge
         cache->counters.deaths++;
         cache->counters.quarantined += quarantined;
         pthread_mutex_unlock(&cache->lock);
-        report_log(cache->report, REPORT_WARNING, "an earlier run died inside the driver on cache data %s: %s", hex,
+        report_log(cache->report, REPORT_WARNING,
+                   "an earlier run died inside the driver on cache data %s: %s", hex,
                    quarantined ? "quarantined" : "set aside for this run");
         report_event_begin(&event, cache->report, quarantined ? "quarantine" : "death");
         report_event_string(&event, "payload", hex);
@@ -363,7 +373,9 @@ bool persist_load(struct device_cache *cache)
     return true;
 }
 
-/* --- Saving --------------------------------------------------------------------------------------------------------------- */
+/* --- Saving
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 /* One line is enough for a disk that stays full. */
 static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
@@ -394,8 +406,8 @@ static void free_harvests(struct harvest *harvests)
 }
 
 /* What there is to unite: the stand-ins, and the bytes of the application's caches that have gone. */
-static enum step gather(struct device_cache *cache, struct harvest *harvests, VkPipelineCache *sources, uint32_t *count,
-                        uint32_t *stand_ins)
+static enum step gather(struct device_cache *cache, struct harvest *harvests, VkPipelineCache *sources,
+                        uint32_t *count, uint32_t *stand_ins)
 {
     pthread_mutex_lock(&cache->lock);
     VkPipelineCache loaded = cache->loaded, live = cache->live;
@@ -408,10 +420,10 @@ static enum step gather(struct device_cache *cache, struct harvest *harvests, Vk
         sources[(*count)++] = live;
     *stand_ins = *count;
     for (struct harvest *harvest = harvests; harvest; harvest = harvest->next) {
-        struct store_blob blob = {.data = harvest->data,
-                                  .size = harvest->size,
-                                  .hash = hash128_of(harvest->data, harvest->size)};
-        enum step step = create_from_payload(cache, &blob, false, "a cache of the application", &sources[*count]);
+        struct store_blob blob = {
+            .data = harvest->data, .size = harvest->size, .hash = hash128_of(harvest->data, harvest->size)};
+        enum step step =
+            create_from_payload(cache, &blob, false, "a cache of the application", &sources[*count]);
         if (step == STEP_GONE)
             return step;
         *count += step == STEP_DONE;
@@ -424,8 +436,9 @@ struct payload {
     size_t size;
 };
 
-/* The store has outgrown its cap. What is new can't be told from what is old inside a driver's cache, so the next run starts from nothing and
- * puts its own entries in the place of all these. An absurd size is the driver's fault, and no reason to lose the store. */
+/* The store has outgrown its cap. What is new can't be told from what is old inside a driver's cache, so the
+ * next run starts from nothing and puts its own entries in the place of all these. An absurd size is the
+ * driver's fault, and no reason to lose the store. */
 static void plan_rebuild(struct device_cache *cache, uint64_t size)
 {
     if (size > 4 * cache->max_size)
@@ -436,8 +449,9 @@ static void plan_rebuild(struct device_cache *cache, uint64_t size)
     pthread_mutex_unlock(&cache->lock);
     if (!first)
         return;
-        report_log(cache->report, REPORT_WARNING, "the store would grow to %llu bytes, max_size is %llu: it will be built anew by the next run",
-                   (unsigned long long)size, (unsigned long long)cache->max_size);
+    report_log(cache->report, REPORT_WARNING,
+               "the store would grow to %llu bytes, max_size is %llu: it will be built anew by the next run",
+               (unsigned long long)size, (unsigned long long)cache->max_size);
     writer_ledger_changed(cache);
 }
 
@@ -456,19 +470,22 @@ static enum step read_united(struct device_cache *cache, const VkPipelineCache *
     if (!out->data) {
         if (out->size > cache->max_size - ENVELOPE_SIZE)
             plan_rebuild(cache, out->size);
-        report_log(cache->report, REPORT_WARNING, "nothing is saved now: the driver's data (%llu bytes): %s", (unsigned long long)out->size, problem);
+        report_log(cache->report, REPORT_WARNING, "nothing is saved now: the driver's data (%llu bytes): %s",
+                   (unsigned long long)out->size, problem);
         return STEP_NOTHING;
     }
     if (out->size > cache->empty_size && policy_header_matches(out->data, out->size, &cache->identity))
         return STEP_DONE;
     if (!cache->keeps_nothing)
-        report_log(cache->report, REPORT_INFO, "this driver keeps nothing in its cache data: nothing is stored");
+        report_log(cache->report, REPORT_INFO,
+                   "this driver keeps nothing in its cache data: nothing is stored");
     cache->keeps_nothing = true;
     free(out->data);
     return STEP_NOTHING;
 }
 
-/* Another process wrote the file since: takes its entries in. On success `payload` is the union. */
+/* Another process wrote the file since: takes its entries in. On STEP_DONE `payload` may replace the file: it
+ * is the union, or the file holds nothing usable. */
 static enum step unite_with_disk(struct device_cache *cache, VkPipelineCache *sources, uint32_t count,
                                  struct payload *payload)
 {
@@ -476,6 +493,8 @@ static enum step unite_with_disk(struct device_cache *cache, VkPipelineCache *so
     struct hash128 hash;
     bool proven;
     enum step step = load_store(cache, cache->store, &disk, &hash, &proven);
+    if (step == STEP_NOTHING)
+        return STEP_DONE;
     if (step != STEP_DONE)
         return step;
     struct payload both;
@@ -527,7 +546,7 @@ static enum step write_store(struct device_cache *cache, VkPipelineCache *source
         return STEP_NOTHING;
     }
     enum step step = changed && !cache->rebuild ? unite_with_disk(cache, sources, count, payload) : STEP_DONE;
-    if (step == STEP_GONE) {
+    if (step != STEP_DONE) {
         store_save_end(cache->store);
         return step;
     }
@@ -597,6 +616,7 @@ bool persist_save(struct device_cache *cache)
     bool dirty = atomic_exchange(&cache->job.dirty, false);
     pthread_mutex_lock(&cache->lock);
     bool lost = cache->lost;
+    dirty = dirty || cache->deferred_used; /* a deferred operation compiles when it likes */
     pthread_mutex_unlock(&cache->lock);
     struct harvest *harvests = take_harvests(cache);
     enum step step = STEP_NOTHING;

@@ -9,12 +9,13 @@ struct device_cache;
 /* Both on the worker's thread, no lock held. False: the device went while a file operation hung (see
  * writer_files_end()); nothing but device_cache_free() may follow. */
 
-/* Reads the ledger, then the read-only stores and the store, hands what is valid to the driver under the crash guard and publishes
- * the cache. Wakes whoever waits in device_cache_wait_loaded(), in every outcome. */
+/* Reads the ledger, then the read-only stores and the store, hands what is valid to the driver under the
+ * crash guard and publishes the cache. Wakes whoever waits in device_cache_wait_loaded(), in every outcome.
+ */
 bool persist_load(struct device_cache *cache);
 
-/* Saves if there is anything new: unites the device's caches, the harvests, and what another process wrote meanwhile, in a
- * private cache, and replaces the file. Writes the ledger if it changed. */
+/* Saves if there is anything new: unites the device's caches, the harvests, and what another process wrote
+ * meanwhile, in a private cache, and replaces the file. Writes the ledger if it changed. */
 bool persist_save(struct device_cache *cache);
 
 #endif

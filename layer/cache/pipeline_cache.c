@@ -1,4 +1,5 @@
 /* The hooks on VkPipelineCache objects: what goes down at creation, what comes back as data. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +11,12 @@
 #define HEADER_SIZE 32 /* VkPipelineCacheHeaderVersionOne */
 #define GET_DATA_TRIES 3
 
-/* --- Creation ------------------------------------------------------------------------------------------------------------- */
+/* --- Creation
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
-/* Remembers a cache of the application. On out of memory nothing is known of it, which only costs its guard and its harvest. */
+/* Remembers a cache of the application. On out of memory nothing is known of it, which only costs its guard
+ * and its harvest. */
 static void remember(struct device_cache *cache, VkPipelineCache handle, const struct app_cache *facts)
 {
     struct app_cache *entry = calloc(1, sizeof(*entry));
@@ -33,8 +37,9 @@ static struct policy_decision judge(struct device_cache *cache, const VkPipeline
     device_cache_wait_loaded(cache, false);
     ledger = cache->ledger;
     pthread_mutex_unlock(&cache->lock);
-    struct policy_decision decision = policy_judge(info->pInitialData, info->initialDataSize, &cache->identity,
-                                                   cache->raw_blobs, &ledger, clock_unix_seconds());
+    struct policy_decision decision =
+        policy_judge(info->pInitialData, info->initialDataSize, &cache->identity, cache->raw_blobs, &ledger,
+                     clock_unix_seconds());
     if (decision.action != POLICY_PAYLOAD && decision.action != POLICY_RAW)
         return decision;
     pthread_mutex_lock(&cache->lock);
@@ -42,21 +47,27 @@ static struct policy_decision judge(struct device_cache *cache, const VkPipeline
         if (hash128_equal(&cache->dead[i], &decision.payload_hash)) {
             decision.action = POLICY_EMPTY;
             decision.reason = POLICY_QUARANTINED;
-            snprintf(decision.problem, sizeof(decision.problem), "the last run died on this data: set aside for this run");
+            snprintf(decision.problem, sizeof(decision.problem),
+                     "the last run died on this data: set aside for this run");
         }
     pthread_mutex_unlock(&cache->lock);
     return decision;
 }
 
-/* Data the driver returned an error for isn't offered to it again. */
-static void quarantine(struct device_cache *cache, const struct hash128 *hash)
+/* Data the driver returned an error for isn't offered to it again, unless it was only short of memory. */
+static void note_driver_error(struct device_cache *cache, const struct hash128 *hash, VkResult result)
 {
+    bool starved = result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
     pthread_mutex_lock(&cache->lock);
-    ledger_add_rejected(&cache->ledger, hash, clock_unix_seconds());
-    cache->counters.quarantined++;
     cache->counters.retries++;
+    if (!starved) {
+        ledger_add_rejected(&cache->ledger, hash, clock_unix_seconds());
+        cache->counters.quarantined++;
+    }
     pthread_mutex_unlock(&cache->lock);
     writer_ledger_changed(cache);
+    device_cache_reject(cache, POLICY_DRIVER_ERROR, "the application's cache data",
+                        enum_VkResult_name(result));
 }
 
 static void notice_dropped_data(struct device_cache *cache, VkPipelineCache handle, size_t payload_size)
@@ -64,14 +75,16 @@ static void notice_dropped_data(struct device_cache *cache, VkPipelineCache hand
     const struct device *device = cache->device;
     size_t size = 0;
     if (payload_size > cache->empty_size && cache->empty_size &&
-        device->next.GetPipelineCacheData(device->handle, handle, &size, NULL) == VK_SUCCESS && size <= cache->empty_size)
+        device->next.GetPipelineCacheData(device->handle, handle, &size, NULL) == VK_SUCCESS &&
+        size <= cache->empty_size)
         device_cache_reject(cache, POLICY_DRIVER_DROPPED, "the application's cache data",
                             "the driver took it and kept nothing of it");
 }
 
 /* Hands down the payload that the policy let through; without it if the driver returns an error. */
-static VkResult create_with_payload(struct device_cache *cache, PFN_vkCreatePipelineCache next, VkDevice device,
-                                    VkPipelineCacheCreateInfo *info, const struct policy_decision *decision,
+static VkResult create_with_payload(struct device_cache *cache, PFN_vkCreatePipelineCache next,
+                                    VkDevice device, VkPipelineCacheCreateInfo *info,
+                                    const struct policy_decision *decision,
                                     const VkAllocationCallbacks *allocator, VkPipelineCache *out)
 {
     info->initialDataSize = decision->payload_size;
@@ -85,8 +98,7 @@ static VkResult create_with_payload(struct device_cache *cache, PFN_vkCreatePipe
         remember(cache, *out, &facts);
         return result;
     }
-    quarantine(cache, &decision->payload_hash);
-    device_cache_reject(cache, POLICY_DRIVER_ERROR, "the application's cache data", enum_VkResult_name(result));
+    note_driver_error(cache, &decision->payload_hash, result);
     info->initialDataSize = 0;
     info->pInitialData = NULL;
     result = next(device, info, allocator, out);
@@ -95,8 +107,8 @@ static VkResult create_with_payload(struct device_cache *cache, PFN_vkCreatePipe
     return result;
 }
 
-/* An application that never asks for cache data can't keep it either: its empty caches are filled from the store, and what they
- * hold at their end goes there. */
+/* An application that never asks for cache data can't keep it either: its empty caches are filled from the
+ * store, and what they hold at their end goes there. */
 static bool may_adopt(const struct device_cache *cache, const VkPipelineCacheCreateInfo *info)
 {
     return cache->adopt_empty && cache->store && !info->pNext && !cache->ledger.asked &&
@@ -188,15 +200,17 @@ VkResult hook_CreatePipelineCache(struct device *self, PFN_vkCreatePipelineCache
     return result;
 }
 
-/* --- Destruction ---------------------------------------------------------------------------------------------------------- */
+/* --- Destruction
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 /* Inside the application's own call, so that a cache which it synchronises itself may be read. */
 static void harvest(struct device_cache *cache, VkPipelineCache handle)
 {
     const struct device *device = cache->device;
     size_t size = 0;
-    if (device->next.GetPipelineCacheData(device->handle, handle, &size, NULL) != VK_SUCCESS || size <= cache->empty_size ||
-        size > DEVICE_CACHE_HARVEST_BYTES)
+    if (device->next.GetPipelineCacheData(device->handle, handle, &size, NULL) != VK_SUCCESS ||
+        size <= cache->empty_size || size > DEVICE_CACHE_HARVEST_BYTES)
         return;
     struct harvest *harvest = malloc(sizeof(*harvest) + size);
     if (!harvest)
@@ -205,7 +219,9 @@ static void harvest(struct device_cache *cache, VkPipelineCache handle)
     pthread_mutex_lock(&cache->lock);
     bool room = cache->harvest_count < DEVICE_CACHE_HARVESTS;
     pthread_mutex_unlock(&cache->lock);
-    if (!room || device->next.GetPipelineCacheData(device->handle, handle, &harvest->size, harvest->data) != VK_SUCCESS ||
+    if (!room ||
+        device->next.GetPipelineCacheData(device->handle, handle, &harvest->size, harvest->data) !=
+            VK_SUCCESS ||
         harvest->size > size || !policy_header_matches(harvest->data, harvest->size, &cache->identity)) {
         free(harvest);
         return;
@@ -242,9 +258,12 @@ void hook_DestroyPipelineCache(struct device *self, PFN_vkDestroyPipelineCache n
     next(device, pipelineCache, pAllocator);
 }
 
-/* --- Data ----------------------------------------------------------------------------------------------------------------- */
+/* --- Data
+ * -----------------------------------------------------------------------------------------------------------------
+ */
 
-/* The application keeps its own data; and this piece of it has left through the layer, whatever becomes of its envelope. */
+/* The application keeps its own data; and this piece of it has left through the layer, whatever becomes of
+ * its envelope. */
 static void note_left(struct device_cache *cache, size_t size, const struct hash128 *hash)
 {
     pthread_mutex_lock(&cache->lock);
@@ -268,9 +287,10 @@ static VkResult query_size(struct device_cache *cache, PFN_vkGetPipelineCacheDat
     return result;
 }
 
-/* One piece of data that the driver wrote into the application's buffer. Returns its size with the envelope, if that has its place
- * there: behind a whole payload with a header of version one. */
-static size_t finish_data(struct device_cache *cache, unsigned char *data, size_t written, size_t room, bool whole)
+/* One piece of data that the driver wrote into the application's buffer. Returns its size with the envelope,
+ * if that has its place there: behind a whole payload with a header of version one. */
+static size_t finish_data(struct device_cache *cache, unsigned char *data, size_t written, size_t room,
+                          bool whole)
 {
     struct hash128 hash = hash128_of(data, written);
     note_left(cache, written, &hash);
@@ -281,7 +301,8 @@ static size_t finish_data(struct device_cache *cache, unsigned char *data, size_
     return written + ENVELOPE_SIZE;
 }
 
-/* The driver gets what it asked for, never the application's larger size; what counts is what it wrote, not what it promised. */
+/* The driver gets what it asked for, never the application's larger size; what counts is what it wrote, not
+ * what it promised. */
 static VkResult fetch_data(struct device_cache *cache, PFN_vkGetPipelineCacheData next, VkDevice device,
                            VkPipelineCache handle, size_t *size, unsigned char *data)
 {
@@ -305,7 +326,8 @@ static VkResult fetch_data(struct device_cache *cache, PFN_vkGetPipelineCacheDat
         }
     }
     *size = finish_data(cache, data, written, room, result == VK_SUCCESS);
-    bool envelope_missing = *size == written && !cache->strip && policy_header_matches(data, written, &cache->identity);
+    bool envelope_missing =
+        *size == written && !cache->strip && policy_header_matches(data, written, &cache->identity);
     return envelope_missing ? VK_INCOMPLETE : result;
 }
 
@@ -320,8 +342,8 @@ VkResult hook_GetPipelineCacheData(struct device *self, PFN_vkGetPipelineCacheDa
         note_left(cache, 0, NULL);
         result = query_size(cache, next, device, pipelineCache, pDataSize);
     } else if (*pDataSize < HEADER_SIZE) {
-        /* Spec, vkGetPipelineCacheData: "If pDataSize is less than what is necessary to store this header, nothing will be written
-         * to pData and zero will be written to pDataSize." */
+        /* Spec, vkGetPipelineCacheData: "If pDataSize is less than what is necessary to store this header,
+         * nothing will be written to pData and zero will be written to pDataSize." */
         *pDataSize = 0;
         result = VK_INCOMPLETE;
     } else {
@@ -331,10 +353,13 @@ VkResult hook_GetPipelineCacheData(struct device *self, PFN_vkGetPipelineCacheDa
     return result;
 }
 
-/* --- Merging -------------------------------------------------------------------------------------------------------------- */
+/* --- Merging
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 VkResult hook_MergePipelineCaches(struct device *self, PFN_vkMergePipelineCaches next, VkDevice device,
-                                  VkPipelineCache dstCache, uint32_t srcCacheCount, const VkPipelineCache *pSrcCaches)
+                                  VkPipelineCache dstCache, uint32_t srcCacheCount,
+                                  const VkPipelineCache *pSrcCaches)
 {
     struct device_cache *cache = self->cache;
     VkResult result = next(device, dstCache, srcCacheCount, pSrcCaches);
@@ -352,7 +377,8 @@ VkResult hook_MergePipelineCaches(struct device *self, PFN_vkMergePipelineCaches
     return result;
 }
 
-/* --- Signs that the application may be about to end ----------------------------------------------------------------------- */
+/* --- Signs that the application may be about to end
+ * ----------------------------------------------------------------------- */
 
 void hook_DestroySwapchainKHR(struct device *self, PFN_vkDestroySwapchainKHR next, VkDevice device,
                               VkSwapchainKHR swapchain, const VkAllocationCallbacks *pAllocator)

@@ -1,5 +1,5 @@
-/* The hooks on pipeline creation: the store in place of VK_NULL_HANDLE, the guard around first uses, one more try without a
- * cache that the driver fails with, and the counting of hits. */
+/* The hooks on pipeline creation: the store in place of VK_NULL_HANDLE, the guard around first uses, one more
+ * try without a cache that the driver fails with, and the counting of hits. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #include "device_cache.h"
 
-#define STACK_BYTES 4096    /* of create-infos copied on the stack */
+#define STACK_BYTES 4096 /* of create-infos copied on the stack */
 #define STACK_FEEDBACKS 16
 
 enum pipeline_kind {
@@ -35,25 +35,25 @@ struct call {
     VkDeferredOperationKHR deferred;
     VkPipelineCache cache; /* the application's */
     uint32_t count;
-    const void *infos;     /* the application's */
-    size_t stride;         /* bytes from one create-info to the next */
+    const void *infos; /* the application's */
+    size_t stride;     /* bytes from one create-info to the next */
     const VkAllocationCallbacks *allocator;
     VkPipeline *pipelines;
 };
 
 /* What the layer decided for a call. */
 struct plan {
-    VkPipelineCache cache;    /* handed down */
-    bool substituted;         /* ... in place of VK_NULL_HANDLE */
-    bool seeded;              /* ... an application's cache that the layer filled */
-    struct guarded *guard;    /* not NULL: the call runs under the crash guard */
+    VkPipelineCache cache; /* handed down */
+    bool substituted;      /* ... in place of VK_NULL_HANDLE */
+    bool seeded;           /* ... an application's cache that the layer filled */
+    struct guarded *guard; /* not NULL: the call runs under the crash guard */
     uint64_t begin_ns;
 };
 
 /* Copies of create-infos with a feedback structure in front of each chain. */
 struct feedback_copy {
-    const void *infos; /* to hand down: the copies, or the application's own */
-    void *heap;        /* what is to be freed */
+    const void *infos;                   /* to hand down: the copies, or the application's own */
+    void *heap;                          /* what is to be freed */
     VkPipelineCreationFeedback *results; /* NULL: nothing was chained */
 };
 
@@ -61,23 +61,23 @@ static VkResult call_next(const struct call *call, VkPipelineCache cache, const 
 {
     switch (call->kind) {
     case KIND_GRAPHICS:
-        return ((PFN_vkCreateGraphicsPipelines)call->next)(call->device, cache, call->count, infos, call->allocator,
-                                                           call->pipelines);
+        return ((PFN_vkCreateGraphicsPipelines)call->next)(call->device, cache, call->count, infos,
+                                                           call->allocator, call->pipelines);
     case KIND_COMPUTE:
-        return ((PFN_vkCreateComputePipelines)call->next)(call->device, cache, call->count, infos, call->allocator,
-                                                          call->pipelines);
+        return ((PFN_vkCreateComputePipelines)call->next)(call->device, cache, call->count, infos,
+                                                          call->allocator, call->pipelines);
     case KIND_RAY_TRACING_KHR:
-        return ((PFN_vkCreateRayTracingPipelinesKHR)call->next)(call->device, call->deferred, cache, call->count,
-                                                                infos, call->allocator, call->pipelines);
+        return ((PFN_vkCreateRayTracingPipelinesKHR)call->next)(
+            call->device, call->deferred, cache, call->count, infos, call->allocator, call->pipelines);
     case KIND_RAY_TRACING_NV:
         return ((PFN_vkCreateRayTracingPipelinesNV)call->next)(call->device, cache, call->count, infos,
                                                                call->allocator, call->pipelines);
     case KIND_EXECUTION_GRAPH_AMDX:
-        return ((PFN_compat_vkCreateExecutionGraphPipelinesAMDX)call->next)(call->device, cache, call->count, infos,
-                                                                            call->allocator, call->pipelines);
+        return ((PFN_compat_vkCreateExecutionGraphPipelinesAMDX)call->next)(
+            call->device, cache, call->count, infos, call->allocator, call->pipelines);
     case KIND_DATA_GRAPH_ARM:
-        return ((PFN_compat_vkCreateDataGraphPipelinesARM)call->next)(call->device, call->deferred, cache, call->count,
-                                                                      infos, call->allocator, call->pipelines);
+        return ((PFN_compat_vkCreateDataGraphPipelinesARM)call->next)(
+            call->device, call->deferred, cache, call->count, infos, call->allocator, call->pipelines);
     }
     return VK_ERROR_UNKNOWN;
 }
@@ -94,7 +94,8 @@ static uint64_t flags_of(const struct call *call, uint32_t index)
     struct info_head head = head_of(call, index);
     if (call->kind == KIND_DATA_GRAPH_ARM)
         return ((const struct compat_data_graph_pipeline_create_info *)call->infos)[index].flags;
-    /* Spec, VkPipelineCreateFlags2CreateInfo: where it is chained, its flags are used instead of the create-info's. */
+    /* Spec, VkPipelineCreateFlags2CreateInfo: where it is chained, its flags are used instead of the
+     * create-info's. */
     const struct compat_pipeline_create_flags_2_create_info *wide =
         chain_find(head.pNext, COMPAT_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO);
     return wide ? wide->flags : head.flags;
@@ -106,7 +107,8 @@ static bool needs_null_cache(const struct call *call)
     for (uint32_t i = 0; i < call->count; i++) {
         const struct compat_pipeline_binary_info *binaries =
             chain_find(head_of(call, i).pNext, COMPAT_STRUCTURE_TYPE_PIPELINE_BINARY_INFO);
-        if ((binaries && binaries->binaryCount) || (flags_of(call, i) & COMPAT_PIPELINE_CREATE_2_CAPTURE_DATA_BIT))
+        if ((binaries && binaries->binaryCount) ||
+            (flags_of(call, i) & COMPAT_PIPELINE_CREATE_2_CAPTURE_DATA_BIT))
             return true;
     }
     return false;
@@ -125,7 +127,9 @@ static bool is_deferred(const struct call *call)
     return call->deferred != VK_NULL_HANDLE;
 }
 
-/* --- Feedback ------------------------------------------------------------------------------------------------------------- */
+/* --- Feedback
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 static const VkPipelineCreationFeedbackCreateInfo *own_feedback(const struct call *call, uint32_t index)
 {
@@ -138,10 +142,11 @@ static bool can_chain_feedback(const struct device *device, const struct call *c
            call->kind != KIND_DATA_GRAPH_ARM;
 }
 
-/* Prepends a feedback structure to each create-info whose chain has none; on copies, so that nothing of the application's is
- * written to. Without memory for them the application's own go down, uncounted. */
+/* Prepends a feedback structure to each create-info whose chain has none; on copies, so that nothing of the
+ * application's is written to. Without memory for them the application's own go down, uncounted. */
 static void chain_feedback(const struct call *call, struct feedback_copy *copy, unsigned char *stack,
-                           VkPipelineCreationFeedback *stack_results, VkPipelineCreationFeedbackCreateInfo *stack_links)
+                           VkPipelineCreationFeedback *stack_results,
+                           VkPipelineCreationFeedbackCreateInfo *stack_links)
 {
     size_t bytes = call->count * call->stride;
     unsigned char *infos = stack;
@@ -175,7 +180,8 @@ static void chain_feedback(const struct call *call, struct feedback_copy *copy, 
     copy->results = results;
 }
 
-static VkPipelineCreationFeedback feedback_of(const struct call *call, const struct feedback_copy *copy, uint32_t index)
+static VkPipelineCreationFeedback feedback_of(const struct call *call, const struct feedback_copy *copy,
+                                              uint32_t index)
 {
     const VkPipelineCreationFeedbackCreateInfo *own = is_deferred(call) ? NULL : own_feedback(call, index);
     if (own && own->pPipelineCreationFeedback)
@@ -184,7 +190,8 @@ static VkPipelineCreationFeedback feedback_of(const struct call *call, const str
 }
 
 /* Called with the lock held. Returns whether anything may have been compiled into the cache. */
-static bool count_pipelines(struct device_cache *cache, const struct call *call, const struct feedback_copy *copy)
+static bool count_pipelines(struct device_cache *cache, const struct call *call,
+                            const struct feedback_copy *copy)
 {
     struct cache_counters *counters = &cache->counters;
     bool compiled = false;
@@ -192,8 +199,9 @@ static bool count_pipelines(struct device_cache *cache, const struct call *call,
         VkPipelineCreationFeedback feedback = feedback_of(call, copy, i);
         counters->pipelines++;
         if (!(feedback.flags & VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT)) {
-            /* Not created: VK_PIPELINE_COMPILE_REQUIRED is a miss like any other, but nothing was compiled. */
-            bool created = call->pipelines[i] != VK_NULL_HANDLE || is_deferred(call);
+            /* Not created: VK_PIPELINE_COMPILE_REQUIRED is a miss like any other, but nothing was compiled.
+             */
+            bool created = is_deferred(call) || call->pipelines[i] != VK_NULL_HANDLE;
             counters->misses += !created;
             counters->unknown += created;
             compiled = compiled || created;
@@ -211,7 +219,9 @@ static bool count_pipelines(struct device_cache *cache, const struct call *call,
     return compiled;
 }
 
-/* --- Which cache ---------------------------------------------------------------------------------------------------------- */
+/* --- Which cache
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 /* In place of VK_NULL_HANDLE. Called with the lock held; may wait for the load. */
 static void substitute(struct device_cache *cache, const struct call *call, struct plan *plan)
@@ -270,7 +280,8 @@ static bool all_null(const struct call *call)
     return true;
 }
 
-/* Takes a cache out of use; other threads' calls may still run with it, so it lives on until the device goes. */
+/* Takes a cache out of use; other threads' calls may still run with it, so it lives on until the device goes.
+ */
 static void retire(struct device_cache *cache, VkPipelineCache handle, struct retired_cache *retired,
                    VkPipelineCache replacement)
 {
@@ -314,7 +325,8 @@ static void poison(struct device_cache *cache, VkPipelineCache handle)
         device->next.DestroyPipelineCache(device->handle, replacement, NULL);
     free(retired);
     writer_ledger_changed(cache);
-    report_log(cache->report, REPORT_WARNING, "the driver fails with the cache that stood in for VK_NULL_HANDLE, and not without it: %s",
+    report_log(cache->report, REPORT_WARNING,
+               "the driver fails with the cache that stood in for VK_NULL_HANDLE, and not without it: %s",
                off ? "substitution is off for this device" : "replaced by an empty one");
 }
 
@@ -328,7 +340,9 @@ static void poison_seeded(struct device_cache *cache, VkPipelineCache handle)
     cache->counters.poisoned++;
     pthread_mutex_unlock(&cache->lock);
     writer_ledger_changed(cache);
-    report_log(cache->report, REPORT_WARNING, "the driver fails with an application's cache that was filled from the store, and not without it: it is passed by");
+    report_log(cache->report, REPORT_WARNING,
+               "the driver fails with an application's cache that was filled from the store, and not without "
+               "it: it is passed by");
 }
 
 /* Once more without the layer's cache. The result is the application's either way. */
@@ -361,7 +375,10 @@ static void finish(struct device_cache *cache, const struct call *call, const st
         compiled = count_pipelines(cache, call, copy);
         cache->counters.substituted += plan->substituted ? call->count : 0;
     }
-    struct app_cache *entry = compiled && call->cache ? app_caches_find(&cache->app_caches, call->cache) : NULL;
+    if (is_deferred(call))
+        cache->deferred_used = true;
+    struct app_cache *entry =
+        compiled && call->cache ? app_caches_find(&cache->app_caches, call->cache) : NULL;
     if (entry)
         entry->dirty = true;
     pthread_mutex_unlock(&cache->lock);
@@ -391,16 +408,17 @@ static VkResult create_pipelines(struct device *device, const struct call *call)
     return result;
 }
 
-#define CALL(KIND, DEFERRED)                                                                                           \
-    &(struct call)                                                                                                     \
-    {                                                                                                                  \
-        .kind = KIND, .next = (PFN_vkVoidFunction)next, .device = device, .deferred = DEFERRED,                        \
-        .cache = pipelineCache, .count = createInfoCount, .infos = pCreateInfos, .stride = sizeof(*pCreateInfos),      \
-        .allocator = pAllocator, .pipelines = pPipelines                                                               \
+#define CALL(KIND, DEFERRED)                                                                                 \
+    &(struct call)                                                                                           \
+    {                                                                                                        \
+        .kind = KIND, .next = (PFN_vkVoidFunction)next, .device = device, .deferred = DEFERRED,              \
+        .cache = pipelineCache, .count = createInfoCount, .infos = pCreateInfos,                             \
+        .stride = sizeof(*pCreateInfos), .allocator = pAllocator, .pipelines = pPipelines                    \
     }
 
-VkResult hook_CreateGraphicsPipelines(struct device *self, PFN_vkCreateGraphicsPipelines next, VkDevice device,
-                                      VkPipelineCache pipelineCache, uint32_t createInfoCount,
+VkResult hook_CreateGraphicsPipelines(struct device *self, PFN_vkCreateGraphicsPipelines next,
+                                      VkDevice device, VkPipelineCache pipelineCache,
+                                      uint32_t createInfoCount,
                                       const VkGraphicsPipelineCreateInfo *pCreateInfos,
                                       const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
 {
@@ -424,19 +442,21 @@ VkResult hook_CreateRayTracingPipelinesKHR(struct device *self, PFN_vkCreateRayT
     return create_pipelines(self, CALL(KIND_RAY_TRACING_KHR, deferredOperation));
 }
 
-VkResult hook_CreateRayTracingPipelinesNV(struct device *self, PFN_vkCreateRayTracingPipelinesNV next, VkDevice device,
-                                          VkPipelineCache pipelineCache, uint32_t createInfoCount,
+VkResult hook_CreateRayTracingPipelinesNV(struct device *self, PFN_vkCreateRayTracingPipelinesNV next,
+                                          VkDevice device, VkPipelineCache pipelineCache,
+                                          uint32_t createInfoCount,
                                           const VkRayTracingPipelineCreateInfoNV *pCreateInfos,
                                           const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
 {
     return create_pipelines(self, CALL(KIND_RAY_TRACING_NV, VK_NULL_HANDLE));
 }
 
-VkResult hook_CreateExecutionGraphPipelinesAMDX(struct device *self,
-                                                PFN_compat_vkCreateExecutionGraphPipelinesAMDX next, VkDevice device,
-                                                VkPipelineCache pipelineCache, uint32_t createInfoCount,
-                                                const struct compat_execution_graph_pipeline_create_info *pCreateInfos,
-                                                const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
+VkResult
+hook_CreateExecutionGraphPipelinesAMDX(struct device *self,
+                                       PFN_compat_vkCreateExecutionGraphPipelinesAMDX next, VkDevice device,
+                                       VkPipelineCache pipelineCache, uint32_t createInfoCount,
+                                       const struct compat_execution_graph_pipeline_create_info *pCreateInfos,
+                                       const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
 {
     return create_pipelines(self, CALL(KIND_EXECUTION_GRAPH_AMDX, VK_NULL_HANDLE));
 }

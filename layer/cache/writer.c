@@ -11,10 +11,10 @@
 #include "persist.h"
 
 #define NS_PER_SECOND 1000000000ull
-#define FIRST_INTERVAL_NS NS_PER_SECOND     /* from the first compilation to the first save */
-#define QUIET_NS (NS_PER_SECOND / 2)        /* a save waits this long for a burst of compilations to end */
-#define NS_PER_BYTE 1000                    /* never more than 1 MB/s on average */
-#define FAREWELL_NS (3 * NS_PER_SECOND)     /* how long a device's or process's end waits for files and locks */
+#define FIRST_INTERVAL_NS NS_PER_SECOND /* from the first compilation to the first save */
+#define QUIET_NS (NS_PER_SECOND / 2)    /* a save waits this long for a burst of compilations to end */
+#define NS_PER_BYTE 1000                /* never more than 1 MB/s on average */
+#define FAREWELL_NS (3 * NS_PER_SECOND) /* how long a device's or process's end waits for files and locks */
 
 static struct {
     pthread_mutex_t lock;
@@ -89,8 +89,8 @@ static void unlist(struct device_cache *cache)
     cache->job.listed = false;
 }
 
-/* Intervals grow from one save to the next up to the setting, so that a program that compiles now and then isn't rewriting its
- * store all the time. */
+/* Intervals grow from one save to the next up to the setting, so that a program that compiles now and then
+ * isn't rewriting its store all the time. */
 static void plan_next_save(struct device_cache *cache)
 {
     struct writer_job *job = &cache->job;
@@ -153,8 +153,8 @@ static void *work(void *unused)
     return NULL;
 }
 
-/* The child of a fork() has no worker, and its devices are its parent's: whatever it does with them, nothing is saved. Locks may
- * have been held by threads that don't exist any more. */
+/* The child of a fork() has no worker, and its devices are its parent's: whatever it does with them, nothing
+ * is saved. Locks may have been held by threads that don't exist any more. */
 static void forget_in_child(void *device)
 {
     struct device_cache *cache = ((struct device *)device)->cache;
@@ -189,8 +189,9 @@ static void after_fork_in_child(void)
     handles_visit(&instance_table, forget_report_in_child);
 }
 
-/* Waits for the worker to be done with the device, at most until `deadline`, but never leaves it alone inside the driver: that
- * would let the device, or at the process's end the driver itself, go away under the call. */
+/* Waits for the worker to be done with the device, at most until `deadline`, but never leaves it alone inside
+ * the driver: that would let the device, or at the process's end the driver itself, go away under the call.
+ */
 static bool wait_finished(struct device_cache *cache, uint64_t deadline)
 {
     struct writer_job *job = &cache->job;
@@ -207,8 +208,8 @@ static bool wait_finished(struct device_cache *cache, uint64_t deadline)
     return true;
 }
 
-/* Runs at exit(), before the handlers of the drivers, which registered theirs before the first device was created: programs that
- * never destroy their device get their last save here. */
+/* Runs at exit(), before the handlers of the drivers, which registered theirs before the first device was
+ * created: programs that never destroy their device get their last save here. */
 static void stop_at_exit(void)
 {
     pthread_mutex_lock(&writer.lock);
@@ -251,7 +252,8 @@ bool writer_add(struct device_cache *cache)
     pthread_mutex_lock(&writer.lock);
     if (!writer.initialised) {
         init_conditions();
-        writer.initialised = atexit(stop_at_exit) == 0 && pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
+        writer.initialised =
+            atexit(stop_at_exit) == 0 && pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
     }
     if (writer.initialised && !writer.running)
         writer.running = start();
