@@ -267,13 +267,13 @@ static int work_trim(void *context)
 }
 
 const struct scenario scenarios[] = {
-    {"first save", prepare_nothing, work_save, check_first_save},
-    {"save", prepare_old, work_save, check_save},
-    {"load", prepare_old, work_load, check_load},
-    {"ledger", prepare_ledger, work_ledger, check_ledger},
-    {"quarantine", prepare_old, work_quarantine, check_quarantine},
-    {"guard", prepare_old, work_guard, check_guard},
-    {"death", prepare_death, work_open_ledger, check_open_ledger},
-    {"trim", prepare_trim, work_trim, check_load},
+    {"first save", true, prepare_nothing, work_save, check_first_save},
+    {"save", true, prepare_old, work_save, check_save},
+    {"load", false, prepare_old, work_load, check_load},
+    {"ledger", true, prepare_ledger, work_ledger, check_ledger},
+    {"quarantine", true, prepare_old, work_quarantine, check_quarantine},
+    {"guard", false, prepare_old, work_guard, check_guard},
+    {"death", false, prepare_death, work_open_ledger, check_open_ledger},
+    {"trim", false, prepare_trim, work_trim, check_load},
 };
 const int scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);

@@ -13,6 +13,7 @@ enum scenario_result {
 
 struct scenario {
     const char *name;
+    bool writes; /* it must fail if one of the writes, flushes or renames does */
     void (*prepare)(struct fixture *fixture);
     int (*work)(void *fixture); /* in a process of its own; returns a scenario_result */
     void (*check)(struct fixture *fixture, enum scenario_result result);

@@ -136,7 +136,9 @@ static void several_at_once(void **state)
     struct guarded one = start_guarded(fixture, &hash_a), two = start_guarded(fixture, &hash_a);
     struct guarded other = start_guarded(fixture, &hash_b);
     assert_int_equal(fixture_count(fixture, ".guard"), 3);
+    struct guarded third = start_guarded(fixture, &hash_a);
     kill_guarded(&one);
+    kill_guarded(&third);
     assert_int_equal(find_dead(fixture, &ledger, dead), 1);
     assert_true(hash128_equal(&dead[0], &hash_a));
     assert_int_equal(fixture_count(fixture, ".guard"), 2);

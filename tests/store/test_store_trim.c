@@ -13,19 +13,19 @@
 
 static uint8_t payload[10000];
 
-static int64_t days_ago(int days)
+static time_t days_ago(int days)
 {
     return time(NULL) - days * 24 * 3600;
 }
 
-static void set_use(const char *path, int64_t seconds)
+static void set_use(const char *path, time_t seconds)
 {
     const struct timespec times[2] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
 /* A store of another application, on this device or (`device` not 0) on another one. */
-static void other_store(const struct fixture *fixture, const char *application, uint32_t device, int64_t used)
+static void other_store(const struct fixture *fixture, const char *application, uint32_t device, time_t used)
 {
     struct fixture other = *fixture;
     char path[512], directory[IDENTITY_DIRECTORY_SIZE];
