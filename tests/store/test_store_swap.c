@@ -22,6 +22,13 @@ static bool put_link(const char *path, const struct fixture *fixture)
     return symlink(target, path) == 0;
 }
 
+static bool put_writable(const char *path, const struct fixture *fixture)
+{
+    char other[300];
+    snprintf(other, sizeof(other), "%s/other.vkcache", fixture->directory);
+    return chmod(other, 0666) == 0 && rename(other, path) == 0;
+}
+
 static bool put_fifo(const char *path, const struct fixture *fixture)
 {
     (void)fixture;
@@ -89,6 +96,12 @@ static void by_a_link(void **state)
     swap_everywhere(put_link);
 }
 
+static void by_a_file_that_others_may_write(void **state)
+{
+    (void)state;
+    swap_everywhere(put_writable);
+}
+
 static void by_a_pipe(void **state)
 {
     (void)state;
@@ -105,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_a_link),
+        cmocka_unit_test(by_a_file_that_others_may_write),
         cmocka_unit_test(by_a_pipe),
         cmocka_unit_test(by_a_directory),
     };
