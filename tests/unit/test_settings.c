@@ -245,16 +245,22 @@ static const struct {
     {"save_interval", " 60", "a number of s from 1 to 86400"},
 };
 
+static void environment_name(const char *key, char *out, size_t size)
+{
+    snprintf(out, size, "VK_ROBUST_CACHE_%s", key);
+    for (char *c = out; *c; c++)
+        *c = (char)(*c >= 'a' && *c <= 'z' ? *c - 32 : *c);
+}
+
 /* Name, value and what is allowed are named, and the default holds. */
 static void test_malformed_values(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
-        char name[64] = "VK_ROBUST_CACHE_";
+        char name[64];
         struct settings settings;
 
-        for (const char *c = malformed[i].key; *c; c++)
-            strncat(name, &(char){(char)(*c >= 'a' && *c <= 'z' ? *c - 32 : *c)}, 1);
+        environment_name(malformed[i].key, name, sizeof(name));
         setenv(name, malformed[i].value, 1);
         settings = read_settings(NULL);
         check(complaints.count == 1, "%s=%s: %d complaints", name, malformed[i].value, complaints.count);
@@ -631,12 +637,11 @@ enum { FROM_API, FROM_FILE, FROM_OWN_FILE, FROM_ENVIRONMENT, FROM_COUNT };
 static struct settings_values read_from(unsigned mask, const char *key, const char *const texts[FROM_COUNT])
 {
     char line[128];
-    char name[64] = "VK_ROBUST_CACHE_";
+    char name[64];
     const VkLayerSettingEXT list[] = {API(key, STRING, 1, &texts[FROM_API])};
     struct settings settings;
 
-    for (const char *c = key; *c; c++)
-        strncat(name, &(char){(char)(*c >= 'a' && *c <= 'z' ? *c - 32 : *c)}, 1);
+    environment_name(key, name, sizeof(name));
     unlink("vk_layer_settings.txt");
     unlink(path_of("home/.config/robust_cache/game.conf"));
     unsetenv(name);
