@@ -10,7 +10,7 @@ check() { # WHAT COMMAND... : passes if the command does
         echo "passed: $1"
     else
         failed=$((failed + 1))
-        printf 'FAILED: %s\n%s\n' "$1" "$log"
+        printf 'FAILED: %s\n%s\n' "$1" "$(tail -30 <<<"$log")"
     fi
 }
 
@@ -26,7 +26,7 @@ export VK_LOADER_LAYERS_DISABLE='*device_select*' VK_ROBUST_CACHE_REPORT_FILE=/w
 explicitly=(VK_INSTANCE_LAYERS=$layer) implicitly=(ENABLE_ROBUST_CACHE=1)
 both=("${explicitly[@]}" "${implicitly[@]}") disabled=("${implicitly[@]}" DISABLE_ROBUST_CACHE=1)
 
-# The manifest's name contains the architecture in some releases and not in others.
+# A driver's manifest name contains the architecture in some releases and not in others.
 use_driver() { # lvp|radeon
     local icds=(/usr/share/vulkan/icd.d/"$1"_icd*.json)
     export VK_DRIVER_FILES=${icds[0]} VK_ICD_FILENAMES=${icds[0]}
@@ -44,8 +44,10 @@ expect_devices() { # DEVICES VARIABLE... -- COMMAND...
     [[ ${seen:-0} = "$devices" ]] || { echo "the layer reported ${seen:-0} devices instead of $devices"; return 1; }
 }
 
+# How much memory is in use changes by itself.
+info() { env "$@" vulkaninfo 2>/dev/null | grep -vE '^\s*(usage|budget) *= '; }
 same_vulkaninfo() { # VARIABLE...
-    vulkaninfo >/work/without 2>/dev/null && env "$@" vulkaninfo >/work/with 2>/dev/null && diff /work/without /work/with
+    info UNUSED= >/work/without && grep -q pipelineCacheUUID /work/without && info "$@" | diff /work/without -
 }
 
 cube() { xvfb-run -a vkcube --c 30; }
@@ -61,8 +63,9 @@ warm_start() {
 
 rm -rf /work/build-* /work/prefix
 mkdir -p -m 700 "$XDG_RUNTIME_DIR"
-check "builds with gcc" build gcc
 check "builds with clang" build clang
+check "builds with gcc" build gcc
+[[ $failed -eq 0 ]] || { echo "$passed passed, $failed failed"; exit 1; }
 check "unit tests and programs" ctest --test-dir /work/build-gcc --output-on-failure --no-tests=error
 check "installs" cmake --install /work/build-gcc --prefix /work/prefix
 

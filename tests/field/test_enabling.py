@@ -58,12 +58,15 @@ class Enabling(unittest.TestCase):
     def test_vulkaninfo_sees_the_same_device(self):
         """It enables every extension that it is shown and prints all that can be asked for. With no layer on, both of
         the layer's manifests are listed all the same."""
-        without = self.run_program(["vulkaninfo"], {})
-        self.assertEqual(without.returncode, 0, without.stderr)
-        for way in ({"VK_INSTANCE_LAYERS": LAYER}, {"ENABLE_ROBUST_CACHE": "1"}):
-            with_layer = self.run_program(["vulkaninfo"], way)
-            self.assertEqual(with_layer.returncode, 0, with_layer.stderr)
-            self.assertEqual(with_layer.stdout, without.stdout)
+        without = self.vulkaninfo({})
+        self.assertEqual(self.vulkaninfo({"VK_INSTANCE_LAYERS": LAYER}), without)
+        self.assertEqual(self.vulkaninfo({"ENABLE_ROBUST_CACHE": "1"}), without)
+
+    def vulkaninfo(self, settings):
+        done = self.run_program(["vulkaninfo"], settings)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # how much memory is in use changes by itself
+        return [line for line in done.stdout.splitlines() if not line.strip().startswith(("usage", "budget"))]
 
 
 if __name__ == "__main__":
