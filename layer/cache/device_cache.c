@@ -10,10 +10,10 @@
 #include "driver_identity.h"
 
 #define NS_PER_SECOND 1000000000ull
+#define EMPTY_SIZE_MAX 65536 /* bytes of an empty cache that are worth a look */
 #define LOAD_TIMEOUT_MIN_NS (NS_PER_SECOND / 5)
 #define LOAD_TIMEOUT_MAX_NS (3 * NS_PER_SECOND)
-#define LOAD_NS_PER_BYTE 20       /* 50 MB/s */
-#define EMPTY_DATA_MAX (1u << 20) /* bytes of an empty cache's data that are looked at */
+#define LOAD_NS_PER_BYTE 20 /* 50 MB/s */
 /* How long vkCreateDevice waits for the load. Most stores are there within this time; and an application that
  * creates pipelines at once would otherwise compete with the worker for the process's page tables (measured:
  * 0.3 ms more on RADV). */
@@ -53,24 +53,23 @@ static bool internal_cache_disabled(const VkDeviceCreateInfo *info)
     return control && control->disableInternalCache;
 }
 
-/* What an empty cache gives out: how many bytes, to compare a cache with data with later, and which header.
- * Asked for in full: Mesa's common code (25.0) writes nothing into a buffer that only the header fits in. */
-static void learn_empty_data(struct device_cache *cache, VkPipelineCache empty)
+/* Whether cache data has a header of another version than one. Data that doesn't tell is taken for version
+ * one: each blob is looked at again before anything is done with it. NVIDIA writes nothing into a buffer that
+ * can't hold all, so all is asked for. */
+static bool has_other_header(struct device_cache *cache, VkPipelineCache handle, size_t size)
 {
     const struct device *device = cache->device;
-    size_t size = 0;
-    if (device->next.GetPipelineCacheData(device->handle, empty, &size, NULL) != VK_SUCCESS)
-        return;
-    cache->empty_size = size;
-    size = size < EMPTY_DATA_MAX ? size : EMPTY_DATA_MAX;
-    void *data = malloc(size ? size : 1);
-    if (!data)
-        return;
-    if (device->next.GetPipelineCacheData(device->handle, empty, &size, data) >= 0)
-        cache->no_envelope = !policy_header_matches(data, size, &cache->identity);
+    uint32_t head[2] = {0, VK_PIPELINE_CACHE_HEADER_VERSION_ONE};
+    unsigned char *data = size <= EMPTY_SIZE_MAX ? malloc(size + 1) : NULL;
+    if (data && device->next.GetPipelineCacheData(device->handle, handle, &size, data) == VK_SUCCESS &&
+        size >= sizeof(head))
+        memcpy(head, data, sizeof(head));
     free(data);
+    return head[1] != VK_PIPELINE_CACHE_HEADER_VERSION_ONE;
 }
 
+/* An empty cache; and what such a one gives out: how many bytes, to compare a cache with data with later, and
+ * which header. */
 static VkPipelineCache create_live(struct device_cache *cache)
 {
     const struct device *device = cache->device;
@@ -78,7 +77,13 @@ static VkPipelineCache create_live(struct device_cache *cache)
     VkPipelineCache live;
     if (device->next.CreatePipelineCache(device->handle, &info, NULL, &live) != VK_SUCCESS)
         return VK_NULL_HANDLE;
-    learn_empty_data(cache, live);
+    size_t size = 0;
+    if (device->next.GetPipelineCacheData(device->handle, live, &size, NULL) == VK_SUCCESS) {
+        cache->empty_size = size;
+        cache->no_envelope = has_other_header(cache, live, size);
+    }
+    report_log(cache->report, REPORT_DEBUG, "an empty cache of this driver has %llu bytes",
+               (unsigned long long)size);
     return live;
 }
 

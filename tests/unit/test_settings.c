@@ -231,7 +231,8 @@ static const struct {
     {"max_size", "0x1000", "a size from 1K"},
     {"max_size", "18446744073709551616", "a size from 1K"},
     {"max_size", "18446744073709551615", "a size from 1K"},
-    {"max_size", "18014398509481985K", "a size from 1K"}, /* 2^64 + 1024 */
+    {"max_size", "18014398509481985K", "a size from 1K"},   /* 2^64 + 1024 */
+    {"max_size", "55340232221128658944", "a size from 1K"}, /* 3 * 2^64 + 4096 */
     {"max_size", "99999999999999999999999999999999", "a size from 1K"},
     {"total_size", "2000G", "to 1024G"},
     {"load_timeout", "-5", "a number of ms from 0 to 60000"},
@@ -247,9 +248,11 @@ static const struct {
 
 static void environment_name(const char *key, char *out, size_t size)
 {
-    snprintf(out, size, "VK_ROBUST_CACHE_%s", key);
-    for (char *c = out; *c; c++)
-        *c = (char)(*c >= 'a' && *c <= 'z' ? *c - 32 : *c);
+    int used = snprintf(out, size, "VK_ROBUST_CACHE_");
+    for (size_t i = (size_t)used; *key && i + 1 < size; i++, key++) {
+        out[i] = (char)(*key >= 'a' && *key <= 'z' ? *key - 32 : *key);
+        out[i + 1] = '\0';
+    }
 }
 
 /* Name, value and what is allowed are named, and the default holds. */
@@ -629,6 +632,59 @@ static void test_secure(void **state)
     settings_finish(&settings);
 }
 
+/* ---- out of memory ---- */
+
+/* The linker sends the layer's allocations here (--wrap): the n-th from now fails, -1: none. */
+static int allocation_to_fail = -1;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+FILE *__real_open_memstream(char **data, size_t *size);
+FILE *__wrap_open_memstream(char **data, size_t *size);
+
+static bool allocation_fails(void)
+{
+    return allocation_to_fail >= 0 && allocation_to_fail-- == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return allocation_fails() ? NULL : __real_malloc(size);
+}
+
+FILE *__wrap_open_memstream(char **data, size_t *size)
+{
+    return allocation_fails() ? NULL : __real_open_memstream(data, size);
+}
+
+/* C31: each allocation in turn fails; the defaults hold and nothing leaks (the sanitizer's build sees that).
+ */
+static void test_out_of_memory(void **state)
+{
+    int failed = 0;
+
+    (void)state;
+    setenv("VK_ROBUST_CACHE_PRESET", "off", 1);
+    setenv("VK_ROBUST_CACHE_APP_ID", "game", 1);
+    write_text("vk_layer_settings.txt", "robust_cache.scope = shared\n");
+    write_text(path_of("home/.config/robust_cache/game.conf"), "dir = /x\n");
+    for (;; failed++) {
+        struct settings settings;
+        bool done;
+
+        allocation_to_fail = failed;
+        done = settings_init(&settings, NULL, &facts, complain, &complaints);
+        if (done) {
+            assert_int_equal(settings.values.preset, SETTINGS_PRESET_OFF);
+            settings_finish(&settings);
+            break;
+        }
+        assert_defaults(&settings.values);
+    }
+    allocation_to_fail = -1;
+    assert_int_equal(failed, 4); /* the API's text, two files, the strings */
+}
+
 /* ---- order ---- */
 
 enum { FROM_API, FROM_FILE, FROM_OWN_FILE, FROM_ENVIRONMENT, FROM_COUNT };
@@ -728,6 +784,7 @@ int main(void)
         SETTINGS_TEST(test_api_size_as_text),
         SETTINGS_TEST(test_api_malformed),
         SETTINGS_TEST(test_secure),
+        SETTINGS_TEST(test_out_of_memory),
         SETTINGS_TEST(test_order_of_sources),
         SETTINGS_TEST(test_keys_beat_the_preset),
     };
