@@ -294,8 +294,8 @@ static uint64_t hash_ray_tracing_nv(uint64_t hash, const VkRayTracingPipelineCre
 
 uint64_t pipeline_key(enum pipeline_kind kind, const void *info)
 {
-    const VkPipelineShaderStageCreateInfo *stages;
-    uint32_t count;
+    const VkPipelineShaderStageCreateInfo *stages = NULL;
+    uint32_t count = 0;
     uint64_t hash = hash_number(HASH_START, kind);
 
     pipeline_stages(kind, info, &count, &stages);
