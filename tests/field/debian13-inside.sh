@@ -23,7 +23,7 @@ unset VK_INSTANCE_LAYERS VK_LAYER_PATH VK_ADD_LAYER_PATH
 layer=VK_LAYER_ROBUST_cache
 export XDG_DATA_HOME=/work/prefix/share XDG_RUNTIME_DIR=/work/runtime MESA_SHADER_CACHE_DISABLE=true
 export VK_LOADER_LAYERS_DISABLE='*device_select*' VK_ROBUST_CACHE_REPORT_FILE=/work/report
-explicitly=(VK_INSTANCE_LAYERS=$layer) implicitly=(ENABLE_ROBUST_CACHE=1)
+explicitly=(VK_INSTANCE_LAYERS="$layer") implicitly=(ENABLE_ROBUST_CACHE=1)
 both=("${explicitly[@]}" "${implicitly[@]}") disabled=("${implicitly[@]}" DISABLE_ROBUST_CACHE=1)
 
 # A driver's manifest name contains the architecture in some releases and not in others.
@@ -61,8 +61,8 @@ warm_start() {
         env "${implicitly[@]}" bash -c 'pipes --compute 16 --graphics 8 --feedback' | tee /work/out && grep -q '"hits": *24' /work/out
 }
 
-rm -rf /work/build-* /work/prefix
-mkdir -p -m 700 "$XDG_RUNTIME_DIR"
+rm -rf /work/build-* /work/prefix /work/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR"
 check "builds with clang" build clang
 check "builds with gcc" build gcc
 [[ $failed -eq 0 ]] || { echo "$passed passed, $failed failed"; exit 1; }

@@ -5,11 +5,12 @@
 # --asan: the build is an address-sanitizer one; the sanitizer is preloaded into every program.
 # A program passes if its exit status and result are what they are without the layer, validation below the layer finds
 # no kind of error that it doesn't find without, no pipeline reaches the driver with VK_NULL_HANDLE (substitute=on), and
-# the sanitizer stays silent. The status is 0 if all pass, 77 if there is nothing to run them with.
+# the sanitizer finds nothing that it doesn't find without. Replay tools, which the layer leaves alone, must make the
+# very same calls. The status is 0 if all pass, 77 if there is nothing to run them with.
 set -uo pipefail
 
 source_dir=$(cd "$(dirname "$0")/../.." && pwd)
-build=$source_dir/build build32=$source_dir/build-i386 work= asan=0
+build=$source_dir/build build32=$source_dir/build-i386 work='' asan=0
 usage() { sed -n '3s/^# *//p' "$0" >&2; exit 2; }
 while [[ ${1:-} = --* ]]; do
     case $1 in
@@ -39,7 +40,6 @@ mkdir -p "$work" && work=$(cd "$work" && pwd) || exit 1
 trap 'rm -rf "$shm"' EXIT
 cmake --install "$build" --prefix "$shm/prefix" >"$work/install.log" || { cat "$work/install.log" >&2; exit 1; }
 [[ ! -d $build32/layers ]] || cp -r "$build32/layers" "$shm/layers32"
-[[ $asan = 0 ]] || sanitizer=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)
 
 unset VK_INSTANCE_LAYERS VK_LAYER_PATH VK_ADD_LAYER_PATH VK_LOADER_LAYERS_ENABLE ENABLE_ROBUST_CACHE DISABLE_ROBUST_CACHE
 export VK_LOADER_LAYERS_DISABLE='*device_select*'
@@ -49,15 +49,27 @@ export VK_LOADER_LAYERS_DISABLE='*device_select*'
 is_32bit() { [[ $1 = *32 ]]; }
 judge_of() { if is_32bit "$1"; then echo debian; else echo chromium; fi; }
 
+# What a sanitizer needs in a program that was built without it. Leaks are the programs' own.
+sanitizer_for() { # PROGRAM without|with
+    [[ $asan = 1 ]] && ! is_32bit "$1" || return
+    echo "LD_PRELOAD=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)"
+    echo "ASAN_OPTIONS=detect_leaks=0:log_path=$work/$1/$2-asan"
+    echo UBSAN_OPTIONS=print_stacktrace=1
+}
+
 without_layer() { # PROGRAM OPTION...
-    "$run_app" "$1" --out "$work/$1/without" "${@:2}" 2>>"$work/$1/messages"
+    local settings
+    mapfile -t settings < <(sanitizer_for "$1" without)
+    env "${settings[@]}" "$run_app" "$1" --out "$work/$1/without" "${@:2}" 2>>"$work/$1/messages"
 }
 
 # The layer is an implicit one, above validation. Where another implicit layer makes pipelines, it is an explicit
 # one below that; 32-bit programs have it so too, since qemu-user hides a folder of XDG_DATA_DIRS behind the one of
 # the same name in its root.
 with_layer() { # PROGRAM REPORT OPTION...
-    local settings=(VK_ROBUST_CACHE_SUBSTITUTE=on VK_ROBUST_CACHE_REPORT_FILE="$work/$1/$2")
+    local settings
+    mapfile -t settings < <(sanitizer_for "$1" with)
+    settings+=(VK_ROBUST_CACHE_SUBSTITUTE=on VK_ROBUST_CACHE_REPORT_FILE="$work/$1/$2")
     case $1 in
     *32) settings+=(VK_INSTANCE_LAYERS=VK_LAYER_ROBUST_cache VK_LAYER_PATH="$shm/layers32") ;;
     vkcube-mangohud | vkcube-vkbasalt)
@@ -65,8 +77,6 @@ with_layer() { # PROGRAM REPORT OPTION...
         ;;
     *) settings+=(ENABLE_ROBUST_CACHE=1 XDG_DATA_DIRS="$shm/prefix/share:/usr/local/share:/usr/share") ;;
     esac
-    [[ $asan = 0 || $1 = *32 ]] || settings+=(LD_PRELOAD="$sanitizer" UBSAN_OPTIONS=print_stacktrace=1
-        ASAN_OPTIONS="detect_leaks=0:log_path=$work/$1/asan")
     env "${settings[@]}" "$run_app" "$1" --out "$work/$1/with" "${@:3}" 2>>"$work/$1/messages"
 }
 
@@ -76,25 +86,41 @@ field() { grep -oE "(^| )$2=[^ ]*" <<<"$1" | head -1 | cut -d= -f2-; }
 # `rc metric`; a frame rate or a score is no result to compare
 result_of() { echo "$(field "$1" rc) $(field "$1" metric)" | sed -E 's/(fps|score):[0-9.]+/\1/'; }
 kinds_of() { field "$1" kinds | tr , '\n' | sed -E 's/:[0-9]+$//' | grep -v '^none$' | sort -u; }
+calls_of() { grep -oE '(pipelines|cached|null|caches|restored|barriers|images)=[^ ]*' <<<"$1" | paste -sd ' '; }
 new_kinds() { comm -13 <(kinds_of "$1") <(kinds_of "$2") | paste -sd ' '; }
 sum_of() { # REPORT KEY: over all devices of all processes
     [[ -f $1 ]] || return 0
     sed -n '/"event":"summary"/s/.*"'"$2"'":\([0-9]*\).*/\1/p' "$1" | awk '{ sum += $1 } END { if (NR) print sum }'
 }
 
+# Sanitizer reports that are the layer's: those that name it, and all if there is none without it.
+count_reports() { # PROGRAM
+    local without with
+    without=$(find "$work/$1" -name 'without-asan.*' | wc -l)
+    with=$(find "$work/$1" -name 'with-asan.*' | wc -l)
+    if [[ $without = 0 ]]; then
+        echo "$with"
+    else
+        find "$work/$1" -name 'with-asan.*' -exec grep -l libVkLayer_robust_cache {} + | wc -l
+    fi
+}
+
 # --- the table
 
 failures=0
 row() { # NAME WITHOUT WITH PLAIN PLAIN_WITH REPORT
-    local name=$1 without=$2 with=$3 plain=$4 warm=$5 report=$6 verdict=() kinds reports
+    local name=$1 without=$2 with=$3 plain=$4 warm=$5 report=$6 verdict=() kinds null reports
     [[ $(result_of "$without") = "$(result_of "$with")" ]] || verdict+=("result differs")
     [[ $(result_of "$plain") = "$(result_of "$warm")" ]] || verdict+=("second start's result differs")
     kinds=$(new_kinds "$without" "$with")
     [[ -z $kinds ]] || verdict+=("new: $kinds")
-    # a replay tool is left alone
-    [[ $name = replay-* || $(field "$with" null) = 0 || $(field "$with" pipelines) = \? || -z $(field "$with" null) ]] ||
-        verdict+=("$(field "$with" null) pipelines without a cache")
-    reports=$(find "$work/$name" -name 'asan.*' | wc -l)
+    if [[ $name = replay-* ]]; then # a replay tool is left alone
+        [[ $(calls_of "$without") = "$(calls_of "$with")" ]] || verdict+=("calls differ: $(calls_of "$with")")
+    else
+        null=$(field "$with" null)
+        [[ $null = 0 ]] || verdict+=("${null:-unknown} pipelines without a cache")
+    fi
+    reports=$(count_reports "$name")
     [[ $reports = 0 ]] || verdict+=("$reports sanitizer reports")
     [[ ${#verdict[@]} -eq 0 ]] || failures=$((failures + 1))
     printf '| %s | %s | %s | %s / %s | %s / %s | %s | %s / %s | %s / %s s | %s |\n' "$name" \
