@@ -104,8 +104,8 @@ static VKAPI_ATTR void VKAPI_CALL next_destroy_instance(VkInstance instance,
 static VKAPI_ATTR VkResult VKAPI_CALL next_enumerate_physical_devices(VkInstance instance, uint32_t *count,
                                                                       VkPhysicalDevice *devices)
 {
-    PFN_vkEnumeratePhysicalDevices enumerate = (PFN_vkEnumeratePhysicalDevices)driver_get_instance_proc(
-        instance, "vkEnumeratePhysicalDevices");
+    PFN_vkEnumeratePhysicalDevices enumerate =
+        (PFN_vkEnumeratePhysicalDevices)driver_get_instance_proc(instance, "vkEnumeratePhysicalDevices");
     VkResult result = enumerate(instance, count, devices);
     for (uint32_t i = 0; devices && result >= 0 && i < *count; i++)
         *(void **)devices[i] = live.entries[live_find(instance, false)].word;
@@ -142,8 +142,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL next_create_device(VkPhysicalDevice physic
         if (live.entries[i].handle && live.entries[i].word == *(void **)physical)
             instance = live.entries[i].handle;
     CHECK(instance);
-    PFN_vkCreateDevice create =
-        (PFN_vkCreateDevice)driver_get_instance_proc(instance, "vkCreateDevice");
+    PFN_vkCreateDevice create = (PFN_vkCreateDevice)driver_get_instance_proc(instance, "vkCreateDevice");
     PFN_vkGetDeviceProcAddr get =
         (PFN_vkGetDeviceProcAddr)driver_get_instance_proc(instance, "vkGetDeviceProcAddr");
     VkResult result = create(physical, info, allocator, device);
@@ -152,8 +151,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL next_create_device(VkPhysicalDevice physic
     return result;
 }
 
-/* Vulkan specification, vkGetInstanceProcAddr: without an instance the global commands alone; with one, everything but
- * those. */
+/* Vulkan specification, vkGetInstanceProcAddr: without an instance the global commands alone; with one,
+ * everything but those. */
 static bool is_global(const char *name)
 {
     static const char *const names[] = {"vkCreateInstance", "vkEnumerateInstanceVersion",
@@ -202,8 +201,7 @@ PFN_vkVoidFunction mock_loader_next_instance_proc(VkInstance instance, const cha
 void *mock_loader_page_end(size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    unsigned char *memory =
-        mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(memory != MAP_FAILED && mprotect(memory + page, page, PROT_NONE) == 0);
     return memory + page - size;
 }

@@ -1,7 +1,7 @@
-/* A loader of our own: one layer over one driver, as strict as the specification allows. What lies below the layer
- * returns NULL wherever the specification says so, accepts no handle that isn't alive, and demands that the chain's
- * link was advanced. Without the desktop loader's habits (it answers more than it must, and brings its own structures),
- * and in Android's manner where that is asked for. One per process. */
+/* A loader of our own: one layer over one driver, as strict as the specification allows. What lies below the
+ * layer returns NULL wherever the specification says so, accepts no handle that isn't alive, and demands that
+ * the chain's link was advanced. Without the desktop loader's habits (it answers more than it must, and
+ * brings its own structures), and in Android's manner where that is asked for. One per process. */
 #ifndef IT_MOCK_LOADER_H
 #define IT_MOCK_LOADER_H
 
@@ -17,13 +17,15 @@ struct mock_loader {
     bool android;
 };
 
-/* Fills `app` so that app_create_instance() and all that follows goes through this loader. `mock` lives on. */
+/* Fills `app` so that app_create_instance() and all that follows goes through this loader. `mock` lives on.
+ */
 void mock_loader_open(struct app *app, const struct mock_loader *mock);
 
 /* What a layer above would call. */
 PFN_vkVoidFunction mock_loader_next_instance_proc(VkInstance instance, const char *name);
 
-/* The last vkCreateDevice and vkCreateInstance as they came out of the layer; valid inside the callback only. */
+/* The last vkCreateDevice and vkCreateInstance as they came out of the layer; valid inside the callback only.
+ */
 struct mock_loader_watch {
     void (*create_instance)(const VkInstanceCreateInfo *info);
     void (*create_device)(const VkDeviceCreateInfo *info);
