@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -151,6 +152,23 @@ static VKAPI_ATTR VkResult VKAPI_CALL next_create_device(VkPhysicalDevice physic
     return result;
 }
 
+static VKAPI_ATTR VkResult VKAPI_CALL next_get_tools(VkPhysicalDevice physical, uint32_t *count,
+                                                     VkPhysicalDeviceToolProperties *tools)
+{
+    (void)physical;
+    if (!tools) {
+        *count = mock->tools;
+        return VK_SUCCESS;
+    }
+    if (*count > mock->tools)
+        *count = mock->tools;
+    for (uint32_t i = 0; i < *count; i++) {
+        CHECK(tools[i].sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TOOL_PROPERTIES);
+        snprintf(tools[i].name, sizeof(tools[i].name), "tool %u", i);
+    }
+    return *count < mock->tools ? VK_INCOMPLETE : VK_SUCCESS;
+}
+
 /* Vulkan specification, vkGetInstanceProcAddr: without an instance the global commands alone; with one,
  * everything but those. */
 static bool is_global(const char *name)
@@ -176,6 +194,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL next_get_instance_proc(VkInstanc
         {"vkEnumeratePhysicalDevices", (PFN_vkVoidFunction)next_enumerate_physical_devices},
         {"vkCreateDevice", (PFN_vkVoidFunction)next_create_device},
         {"vkDestroyDevice", (PFN_vkVoidFunction)next_destroy_device},
+        {"vkGetPhysicalDeviceToolProperties", (PFN_vkVoidFunction)next_get_tools},
     };
     if (!instance) {
         if (strcmp(name, "vkCreateInstance") == 0)
@@ -273,6 +292,19 @@ static void open_driver(const char *path)
     *(void **)&negotiate = dlsym(driver, "vk_icdNegotiateLoaderICDInterfaceVersion");
     *(void **)&driver_get_instance_proc = dlsym(driver, "vk_icdGetInstanceProcAddr");
     CHECK(negotiate && driver_get_instance_proc && negotiate(&version) == VK_SUCCESS);
+}
+
+void mock_loader_load_layer(struct mock_loader *loader)
+{
+    void *library = dlopen(RC_LAYER_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    CHECK_MESSAGE(library, "%s", dlerror());
+    PFN_vkNegotiateLoaderLayerInterfaceVersion negotiate;
+    *(void **)&negotiate = dlsym(library, "vkNegotiateLoaderLayerInterfaceVersion");
+    VkNegotiateLayerInterface interface = {.sType = LAYER_NEGOTIATE_INTERFACE_STRUCT,
+                                           .loaderLayerInterfaceVersion = 2};
+    CHECK(negotiate && negotiate(&interface) == VK_SUCCESS && interface.loaderLayerInterfaceVersion == 2);
+    loader->layer_get_instance_proc = interface.pfnGetInstanceProcAddr;
+    loader->layer_get_device_proc = interface.pfnGetDeviceProcAddr;
 }
 
 void mock_loader_open(struct app *app, const struct mock_loader *loader)

@@ -15,7 +15,11 @@ struct mock_loader {
     const char *driver; /* the driver's library */
     /* VkLayerInstanceLink has two members there, and lies at the end of a page. */
     bool android;
+    uint32_t tools; /* how many the next layer lists in vkGetPhysicalDeviceToolProperties */
 };
+
+/* Opens the layer's library and negotiates with it, as desktop loaders do. */
+void mock_loader_load_layer(struct mock_loader *mock);
 
 /* Fills `app` so that app_create_instance() and all that follows goes through this loader. `mock` lives on.
  */

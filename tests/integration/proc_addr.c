@@ -1,5 +1,4 @@
 /* Which commands there are: with the layer exactly those that there are without it. P05, P06. */
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,15 +50,13 @@ struct question {
     struct answers *answers;
 };
 
-/* Extensions that are there with and without the layer; *names lives as long as the process. */
-static uint32_t list_extensions(VkExtensionProperties *properties, uint32_t count, const char ***names)
+/* Extensions that are there with and without the layer. */
+static uint32_t list_extensions(const VkExtensionProperties *properties, uint32_t count, const char **names)
 {
-    *names = calloc(count, sizeof(**names));
-    CHECK(*names);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++)
         if (strcmp(properties[i].extensionName, "VK_EXT_layer_settings") != 0)
-            (*names)[kept++] = properties[i].extensionName;
+            names[kept++] = properties[i].extensionName;
     return kept;
 }
 
@@ -76,21 +73,21 @@ static void create_with_extensions(struct app *app, const struct question *quest
     VkDeviceCreateInfo device = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                  .queueCreateInfoCount = 1,
                                  .pQueueCreateInfos = &queue};
-    const char **names;
+    static const char *names[EXTENSIONS_MAX];
     uint32_t count = EXTENSIONS_MAX;
     PFN_vkEnumerateInstanceExtensionProperties enumerate =
         (PFN_vkEnumerateInstanceExtensionProperties)app->GetInstanceProcAddr(
             NULL, "vkEnumerateInstanceExtensionProperties");
     CHECK(enumerate(NULL, &count, of_instance) == VK_SUCCESS);
     if (question->all_extensions) {
-        instance.enabledExtensionCount = list_extensions(of_instance, count, &names);
+        instance.enabledExtensionCount = list_extensions(of_instance, count, names);
         instance.ppEnabledExtensionNames = names;
     }
     app_create_instance(app, &instance);
     count = EXTENSIONS_MAX;
     CHECK(app->EnumerateDeviceExtensionProperties(app->physical, NULL, &count, of_device) == VK_SUCCESS);
     if (question->all_extensions) {
-        device.enabledExtensionCount = list_extensions(of_device, count, &names);
+        device.enabledExtensionCount = list_extensions(of_device, count, names);
         device.ppEnabledExtensionNames = names;
     }
     app_create_device(app, &device);
@@ -175,19 +172,6 @@ static void test_parity_lavapipe(void **state)
 
 /* --- P05 --- */
 
-static void open_layer(struct mock_loader *mock)
-{
-    void *library = dlopen(RC_LAYER_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    CHECK_MESSAGE(library, "%s", dlerror());
-    PFN_vkNegotiateLoaderLayerInterfaceVersion negotiate;
-    *(void **)&negotiate = dlsym(library, "vkNegotiateLoaderLayerInterfaceVersion");
-    VkNegotiateLayerInterface interface = {.sType = LAYER_NEGOTIATE_INTERFACE_STRUCT,
-                                           .loaderLayerInterfaceVersion = 2};
-    CHECK(negotiate && negotiate(&interface) == VK_SUCCESS && interface.loaderLayerInterfaceVersion == 2);
-    mock->layer_get_instance_proc = interface.pfnGetInstanceProcAddr;
-    mock->layer_get_device_proc = interface.pfnGetDeviceProcAddr;
-}
-
 /* Commands of the chain itself, which layers above ask for before there is an instance. */
 static bool is_chain_command(const char *name)
 {
@@ -211,7 +195,7 @@ static void ask_without_instance(void *unused)
     (void)unused;
     struct mock_loader mock;
     sandbox_enter(&sandbox, LAYER_NONE, FAULT_MANIFEST);
-    open_layer(&mock);
+    mock_loader_load_layer(&mock);
     for (int i = 0; i < COMMAND_NAMES; i++) {
         PFN_vkVoidFunction answer = mock.layer_get_instance_proc(NULL, command_names[i]);
         CHECK_MESSAGE(!answer == !is_chain_command(command_names[i]), "%s", command_names[i]);
@@ -231,7 +215,7 @@ static void ask_over_strict_layer(void *version)
                                        .pApplicationInfo = &application};
     unsigned own = 0;
     sandbox_enter(&sandbox, LAYER_NONE, FAULT_MANIFEST);
-    open_layer(&mock);
+    mock_loader_load_layer(&mock);
     mock_loader_open(&app, &mock);
     app_create_instance(&app, &info);
     for (int i = 0; i < COMMAND_NAMES; i++) {
