@@ -17,6 +17,7 @@
  */
 const char *__lsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void);
+const char *__tsan_default_options(void);
 
 const char *__lsan_default_suppressions(void)
 {
@@ -29,6 +30,11 @@ const char *__tsan_default_suppressions(void)
     return "called_from_lib:libvulkan_lvp.so\ncalled_from_lib:libvulkan_radeon.so\ncalled_from_lib:libLLVM-"
            "15.so.1\n"
            "called_from_lib:libVkLayer_khronos_validation.so\n";
+}
+
+const char *__tsan_default_options(void)
+{
+    return "die_after_fork=0"; /* the child of a fork may go on with threads of its own */
 }
 
 static int message_fd = STDERR_FILENO; /* the runner's standard error, whatever the child's is */
