@@ -11,7 +11,8 @@
 
 enum step {
     STEP_DONE,
-    STEP_NOTHING, /* nothing came of it; that has been said */
+    STEP_NOTHING, /* there is no usable data; that has been said */
+    STEP_FAILED,  /* it couldn't be done now: memory, files, the driver */
     STEP_GONE,    /* the device went while a file operation hung: only memory may be touched from now on */
 };
 
@@ -170,9 +171,11 @@ static enum step create_from_payload(struct device_cache *cache, const struct st
             return STEP_GONE;
     }
     if (!*out) {
-        quarantine_payload(cache, &blob->hash);
+        bool starved = result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        if (!starved)
+            quarantine_payload(cache, &blob->hash);
         device_cache_reject(cache, POLICY_DRIVER_ERROR, what, enum_VkResult_name(result));
-        return STEP_NOTHING;
+        return starved ? STEP_FAILED : STEP_NOTHING;
     }
     if (blob->size > cache->empty_size && data_size(cache, *out) <= cache->empty_size) {
         device_cache_reject(cache, POLICY_DRIVER_DROPPED, what, "the driver took it and kept nothing of it");
@@ -239,7 +242,7 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     else if (error && problem.text[0])
         report_log(cache->report, REPORT_WARNING, "%s", problem.text);
     if (error)
-        return STEP_NOTHING;
+        return error == -EBADMSG || error == -EFBIG || error == -ENOENT ? STEP_NOTHING : STEP_FAILED;
 
     enum step step;
     *hash = blob.hash;
@@ -481,7 +484,8 @@ static enum step read_united(struct device_cache *cache, const VkPipelineCache *
     return STEP_NOTHING;
 }
 
-/* Another process wrote the file since: takes its entries in. On success `payload` is the union. */
+/* Another process wrote the file since: takes its entries in. On STEP_DONE `payload` may replace the file: it
+ * is the union, or the file holds nothing usable. */
 static enum step unite_with_disk(struct device_cache *cache, VkPipelineCache *sources, uint32_t count,
                                  struct payload *payload)
 {
@@ -489,6 +493,8 @@ static enum step unite_with_disk(struct device_cache *cache, VkPipelineCache *so
     struct hash128 hash;
     bool proven;
     enum step step = load_store(cache, cache->store, &disk, &hash, &proven);
+    if (step == STEP_NOTHING)
+        return STEP_DONE;
     if (step != STEP_DONE)
         return step;
     struct payload both;
@@ -540,7 +546,7 @@ static enum step write_store(struct device_cache *cache, VkPipelineCache *source
         return STEP_NOTHING;
     }
     enum step step = changed && !cache->rebuild ? unite_with_disk(cache, sources, count, payload) : STEP_DONE;
-    if (step == STEP_GONE) {
+    if (step != STEP_DONE) {
         store_save_end(cache->store);
         return step;
     }
