@@ -245,10 +245,10 @@ static void run_sandboxed(void *expected_hits)
     sandbox_enter(&sandbox, LAYER_IMPLICIT, FAULT_MANIFEST);
     setenv("VK_ROBUST_CACHE_LOG_LEVEL", "warning", 1);
     app_begin(&app);
+    CHECK(app.CreatePipelineCache(app.device, &info, NULL, &cache) == VK_SUCCESS); /* waits for the load */
     close_sandbox();
     app_use_pipelines(&app, VK_NULL_HANDLE, PIPELINES);
     app_use_pipelines(&app, VK_NULL_HANDLE, 2 * PIPELINES);
-    CHECK(app.CreatePipelineCache(app.device, &info, NULL, &cache) == VK_SUCCESS);
     app_use_pipelines(&app, cache, PIPELINES);
     size_t size = 0;
     CHECK(app.GetPipelineCacheData(app.device, cache, &size, NULL) == VK_SUCCESS && size > 32);
