@@ -252,8 +252,10 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     }
     if (error == -EBADMSG)
         device_cache_reject(cache, reason_of(verdict), "the store", problem.text);
-    else if (error && problem.text[0])
+    else if (error == -EFBIG || (error && !own && problem.text[0]))
         report_log(cache->report, REPORT_WARNING, "%s", problem.text);
+    else if (error)
+        say_trouble(cache, &problem);
     if (error)
         return error == -EBADMSG || error == -EFBIG || error == -ENOENT ? STEP_NOTHING : STEP_FAILED;
 
