@@ -116,6 +116,19 @@ static VkPipelineCache unite(struct device_cache *cache, const VkPipelineCache *
  * --------------------------------------------------------------------------------------------------------------
  */
 
+/* One line is enough for a folder that can't be read, a disk that stays full. */
+static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
+{
+    if (!problem->text[0])
+        return;
+    pthread_mutex_lock(&cache->lock);
+    bool first = !cache->trouble_said;
+    cache->trouble_said = true;
+    pthread_mutex_unlock(&cache->lock);
+    if (first)
+        report_log(cache->report, REPORT_WARNING, "%s", problem->text);
+}
+
 static bool set_aside(const struct device_cache *cache, const struct hash128 *hash)
 {
     for (uint32_t i = 0; i < cache->dead_count; i++)
@@ -248,8 +261,10 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     }
     if (error == -EBADMSG)
         device_cache_reject(cache, reason_of(verdict), "the store", problem.text);
-    else if (error && problem.text[0])
+    else if (error == -EFBIG || (error && !own && problem.text[0]))
         report_log(cache->report, REPORT_WARNING, "%s", problem.text);
+    else if (error)
+        say_trouble(cache, &problem);
     if (error)
         return error == -EBADMSG || error == -EFBIG || error == -ENOENT ? STEP_NOTHING : STEP_FAILED;
 
@@ -364,10 +379,12 @@ static enum step load_ledger(struct device_cache *cache)
     memset(&ledger, 0, sizeof(ledger));
     if (cache->store) {
         writer_files_begin(cache);
-        store_open_ledger(cache->store, &ledger, dead, DEVICE_CACHE_DEAD, &dead_count, &problem);
+        int error = store_open_ledger(cache->store, &ledger, dead, DEVICE_CACHE_DEAD, &dead_count, &problem);
         if (!writer_files_end(cache))
             return STEP_GONE;
-        if (problem.text[0])
+        if (error)
+            say_trouble(cache, &problem);
+        else if (problem.text[0])
             report_log(cache->report, REPORT_WARNING, "%s", problem.text);
     }
     if (cache->store && !cache->read_only && restore(cache, &ledger) == STEP_GONE)
@@ -400,15 +417,6 @@ bool persist_load(struct device_cache *cache)
 /* --- Saving
  * ---------------------------------------------------------------------------------------------------------------
  */
-
-/* One line is enough for a disk that stays full. */
-static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
-{
-    if (!problem->text[0] || cache->trouble_said)
-        return;
-    cache->trouble_said = true;
-    report_log(cache->report, REPORT_WARNING, "%s", problem->text);
-}
 
 static struct harvest *take_harvests(struct device_cache *cache)
 {
