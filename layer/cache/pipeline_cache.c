@@ -111,8 +111,8 @@ static VkResult create_with_payload(struct device_cache *cache, PFN_vkCreatePipe
  * store, and what they hold at their end goes there. */
 static bool may_adopt(const struct device_cache *cache, const VkPipelineCacheCreateInfo *info)
 {
-    return cache->adopt_empty && cache->store && !info->pNext && !cache->ledger.asked &&
-           cache->adopted_now < DEVICE_CACHE_ADOPTED;
+    return cache->adopt_empty && cache->store && !info->pNext && cache->ledger_ready &&
+           !cache->ledger.asked && cache->adopted_now < DEVICE_CACHE_ADOPTED;
 }
 
 /* Merges the store into a cache that nobody else knows yet. False if the driver wouldn't. */
@@ -158,6 +158,8 @@ static VkResult create_empty(struct device_cache *cache, PFN_vkCreatePipelineCac
         return result;
     struct app_cache facts = {.adopted = false};
     pthread_mutex_lock(&cache->lock);
+    if (cache->adopt_empty && cache->store)
+        device_cache_wait_loaded(cache, false);
     facts.adopted = may_adopt(cache, info);
     cache->adopted_now += facts.adopted;
     pthread_mutex_unlock(&cache->lock);

@@ -106,10 +106,11 @@ int store_write_ledger(struct store *store, struct ledger *ledger, struct store_
  * there is no such file. */
 int store_quarantine(struct store *store, const struct hash128 *hash, struct store_problem *problem);
 
-/* Puts a file that store_quarantine() set aside back in its place, once its quarantine is over (`ledger`, `now` in
- * seconds since 1970) and if no other store has taken the place: it gets one more try. -ENOENT: there is none;
- * -EEXIST: the place is taken. Takes the lock itself if there is one. */
-int store_restore(struct store *store, const struct ledger *ledger, int64_t now, struct store_problem *problem);
+/* Puts a file that store_quarantine() set aside back in its place, once its quarantine is over (`ledger`,
+ * `now` in seconds since 1970) and if no other store has taken the place: it gets one more try. -ENOENT:
+ * there is none; -EEXIST: the place is taken. Takes the lock itself if there is one. */
+int store_restore(struct store *store, const struct ledger *ledger, int64_t now,
+                  struct store_problem *problem);
 
 /* Removes the least recently used store and quarantine files until everything below root fits total_size;
  * never this store's. Removes too what is left over: ledgers and lock files without a store after 30 days,

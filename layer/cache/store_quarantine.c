@@ -76,7 +76,8 @@ static bool find_released(const struct store *store, int directory, const struct
     return found;
 }
 
-int store_restore(struct store *store, const struct ledger *ledger, int64_t now, struct store_problem *problem)
+int store_restore(struct store *store, const struct ledger *ledger, int64_t now,
+                  struct store_problem *problem)
 {
     char name[STORE_NAME_SIZE], aside[STORE_NAME_SIZE];
     struct store_session session;
