@@ -116,6 +116,19 @@ static VkPipelineCache unite(struct device_cache *cache, const VkPipelineCache *
  * --------------------------------------------------------------------------------------------------------------
  */
 
+/* One line is enough for a folder that can't be read, a disk that stays full. */
+static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
+{
+    if (!problem->text[0])
+        return;
+    pthread_mutex_lock(&cache->lock);
+    bool first = !cache->trouble_said;
+    cache->trouble_said = true;
+    pthread_mutex_unlock(&cache->lock);
+    if (first)
+        report_log(cache->report, REPORT_WARNING, "%s", problem->text);
+}
+
 static bool set_aside(const struct device_cache *cache, const struct hash128 *hash)
 {
     for (uint32_t i = 0; i < cache->dead_count; i++)
@@ -222,6 +235,14 @@ static void report_load(struct device_cache *cache, const struct store_blob *blo
     report_log(cache->report, REPORT_DEBUG, "loaded %llu bytes", (unsigned long long)blob->size);
 }
 
+/* Whoever waits for the load waits longer for a large store. Touches nothing that goes with the device. */
+static void expect_bytes(struct device_cache *cache, uint64_t size)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->load_size += size;
+    pthread_mutex_unlock(&cache->lock);
+}
+
 /* Reads one store and hands it to the driver. */
 static enum step load_store(struct device_cache *cache, struct store *store, VkPipelineCache *out,
                             struct hash128 *hash, bool *proven)
@@ -231,6 +252,7 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     enum envelope_verdict verdict = ENVELOPE_NONE;
     bool own = store == cache->store;
     writer_files_begin(cache);
+    expect_bytes(cache, store_file_size(store));
     int error = store_load(store, &blob, &verdict, &problem);
     if (!writer_files_end(cache)) {
         if (error == 0)
@@ -239,8 +261,10 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     }
     if (error == -EBADMSG)
         device_cache_reject(cache, reason_of(verdict), "the store", problem.text);
-    else if (error && problem.text[0])
+    else if (error == -EFBIG || (error && !own && problem.text[0]))
         report_log(cache->report, REPORT_WARNING, "%s", problem.text);
+    else if (error)
+        say_trouble(cache, &problem);
     if (error)
         return error == -EBADMSG || error == -EFBIG || error == -ENOENT ? STEP_NOTHING : STEP_FAILED;
 
@@ -331,6 +355,19 @@ static void report_deaths(struct device_cache *cache, const struct ledger *ledge
     }
 }
 
+/* A store whose quarantine is over gets one more try. */
+static enum step restore(struct device_cache *cache, const struct ledger *ledger)
+{
+    struct store_problem problem;
+    writer_files_begin(cache);
+    int error = store_restore(cache->store, ledger, clock_unix_seconds(), &problem);
+    if (!writer_files_end(cache))
+        return STEP_GONE;
+    if (error == 0)
+        report_log(cache->report, REPORT_INFO, "a quarantined store is tried once more");
+    return STEP_DONE;
+}
+
 /* Ledger and marks first: they say what must not be offered to the driver. */
 static enum step load_ledger(struct device_cache *cache)
 {
@@ -342,12 +379,16 @@ static enum step load_ledger(struct device_cache *cache)
     memset(&ledger, 0, sizeof(ledger));
     if (cache->store) {
         writer_files_begin(cache);
-        store_open_ledger(cache->store, &ledger, dead, DEVICE_CACHE_DEAD, &dead_count, &problem);
+        int error = store_open_ledger(cache->store, &ledger, dead, DEVICE_CACHE_DEAD, &dead_count, &problem);
         if (!writer_files_end(cache))
             return STEP_GONE;
-        if (problem.text[0])
+        if (error)
+            say_trouble(cache, &problem);
+        else if (problem.text[0])
             report_log(cache->report, REPORT_WARNING, "%s", problem.text);
     }
+    if (cache->store && !cache->read_only && restore(cache, &ledger) == STEP_GONE)
+        return STEP_GONE;
     report_deaths(cache, &ledger, dead, dead_count);
     cache->rebuild = ledger.rebuild;
     pthread_mutex_lock(&cache->lock);
@@ -376,15 +417,6 @@ bool persist_load(struct device_cache *cache)
 /* --- Saving
  * ---------------------------------------------------------------------------------------------------------------
  */
-
-/* One line is enough for a disk that stays full. */
-static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
-{
-    if (!problem->text[0] || cache->trouble_said)
-        return;
-    cache->trouble_said = true;
-    report_log(cache->report, REPORT_WARNING, "%s", problem->text);
-}
 
 static struct harvest *take_harvests(struct device_cache *cache)
 {

@@ -80,6 +80,9 @@ int store_open_ledger(struct store *store, struct ledger *out, struct hash128 *d
 int store_load(struct store *store, struct store_blob *out, enum envelope_verdict *verdict,
                struct store_problem *problem);
 
+/* Bytes of the file as it is now; 0 if there is none. For planning only: it may change at any time. */
+uint64_t store_file_size(const struct store *store);
+
 /* A save in three steps, all under the lock that store_save_begin() takes:
  * begin: creates the directory if need be, takes the lock, removes temporary files of killed processes, and
  * says in *changed whether the file is another than the one this store last loaded or saved. A missing file
@@ -102,6 +105,11 @@ int store_write_ledger(struct store *store, struct ledger *ledger, struct store_
  * else another process has replaced it meanwhile. Takes the lock itself, so not within a save. -ENOENT if
  * there is no such file. */
 int store_quarantine(struct store *store, const struct hash128 *hash, struct store_problem *problem);
+
+/* Puts a file that store_quarantine() set aside back in its place, once its quarantine is over (`ledger`, `now` in
+ * seconds since 1970) and if no other store has taken the place: it gets one more try. -ENOENT: there is none;
+ * -EEXIST: the place is taken. Takes the lock itself if there is one. */
+int store_restore(struct store *store, const struct ledger *ledger, int64_t now, struct store_problem *problem);
 
 /* Removes the least recently used store and quarantine files until everything below root fits total_size;
  * never this store's. Removes too what is left over: ledgers and lock files without a store after 30 days,

@@ -566,6 +566,33 @@ static void quarantine_sets_aside(void **state)
     store_destroy(store);
 }
 
+static void quarantine_ends_after_its_time(void **state)
+{
+    struct fixture *fixture = *state;
+    struct store *store = fixture_store(fixture);
+    struct store_problem problem;
+    struct ledger ledger;
+    struct hash128 a = hash128_of(payload_a, sizeof(payload_a));
+    memset(&ledger, 0, sizeof(ledger));
+    ledger_add_rejected(&ledger, &a, 1000);
+    assert_int_equal(store_restore(store, &ledger, 1000, &problem), -ENOENT);
+    fixture_save(fixture, payload_a, sizeof(payload_a));
+    assert_int_equal(store_file_size(store), sizeof(payload_a) + ENVELOPE_SIZE);
+    assert_int_equal(store_quarantine(store, &a, &problem), 0);
+    assert_int_equal(store_file_size(store), 0);
+    assert_int_equal(store_restore(store, &ledger, 1000 + LEDGER_QUARANTINE_SECONDS - 1, &problem), -ENOENT);
+    assert_int_equal(store_restore(store, &ledger, 1000 + LEDGER_QUARANTINE_SECONDS + 1, &problem), 0);
+    assert_int_equal(fixture_load(fixture, payload_a, sizeof(payload_a)), 0);
+    assert_int_equal(fixture_count(fixture, ".quarantine"), 0);
+
+    assert_int_equal(store_quarantine(store, &a, &problem), 0);
+    fixture_save(fixture, payload_b, sizeof(payload_b));
+    assert_int_equal(store_restore(store, &ledger, 1000 + LEDGER_QUARANTINE_SECONDS + 1, &problem), -EEXIST);
+    assert_int_equal(fixture_load(fixture, payload_b, sizeof(payload_b)), 0);
+    assert_true(lock_is_free(fixture));
+    store_destroy(store);
+}
+
 static void read_only_stores_are_not_written(void **state)
 {
     struct fixture *fixture = *state;
@@ -620,6 +647,7 @@ int main(void)
         STORE_TEST(ledger_inside_a_save),
         STORE_TEST(damaged_ledgers_are_replaced),
         STORE_TEST(quarantine_sets_aside),
+        STORE_TEST(quarantine_ends_after_its_time),
         STORE_TEST(read_only_stores_are_not_written),
     };
     return cmocka_run_group_tests(tests, fill_payloads, NULL);
