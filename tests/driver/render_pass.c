@@ -1,0 +1,74 @@
+#include "pipelines.h"
+
+static bool used(uint32_t attachment)
+{
+    return attachment != VK_ATTACHMENT_UNUSED;
+}
+
+static void note_subpass(struct render_pass *pass, uint32_t subpass, uint32_t colors, bool depth)
+{
+    if (subpass >= RENDER_PASS_MAX_SUBPASSES)
+        return;
+    pass->colors |= (uint32_t)(colors != 0) << subpass;
+    pass->depths |= (uint32_t)depth << subpass;
+}
+
+static uint64_t hash_attachment(uint64_t hash, VkFormat format, VkSampleCountFlagBits samples)
+{
+    return hash_number(hash_number(hash, format), samples);
+}
+
+VkResult driver_vkCreateRenderPass(VkDevice device, const VkRenderPassCreateInfo *info,
+                                   const VkAllocationCallbacks *allocator, VkRenderPass *out)
+{
+    struct render_pass *pass =
+        object_create(object_list_of(device), VK_OBJECT_TYPE_RENDER_PASS, sizeof(*pass));
+
+    if (!pass)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    pass->hashed.hash = HASH_START;
+    for (uint32_t i = 0; i < info->attachmentCount; i++)
+        pass->hashed.hash =
+            hash_attachment(pass->hashed.hash, info->pAttachments[i].format, info->pAttachments[i].samples);
+    for (uint32_t i = 0; i < info->subpassCount; i++) {
+        const VkSubpassDescription *subpass = &info->pSubpasses[i];
+
+        note_subpass(pass, i, subpass->colorAttachmentCount,
+                     subpass->pDepthStencilAttachment && used(subpass->pDepthStencilAttachment->attachment));
+        pass->hashed.hash = hash_number(pass->hashed.hash, subpass->colorAttachmentCount);
+        for (uint32_t j = 0; j < subpass->colorAttachmentCount; j++)
+            pass->hashed.hash = hash_number(pass->hashed.hash, subpass->pColorAttachments[j].attachment);
+    }
+    *out = HANDLE(VkRenderPass, pass);
+    return VK_SUCCESS;
+}
+
+VkResult driver_vkCreateRenderPass2(VkDevice device, const VkRenderPassCreateInfo2 *info,
+                                    const VkAllocationCallbacks *allocator, VkRenderPass *out)
+{
+    struct render_pass *pass =
+        object_create(object_list_of(device), VK_OBJECT_TYPE_RENDER_PASS, sizeof(*pass));
+
+    if (!pass)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    pass->hashed.hash = HASH_START;
+    for (uint32_t i = 0; i < info->attachmentCount; i++)
+        pass->hashed.hash =
+            hash_attachment(pass->hashed.hash, info->pAttachments[i].format, info->pAttachments[i].samples);
+    for (uint32_t i = 0; i < info->subpassCount; i++) {
+        const VkSubpassDescription2 *subpass = &info->pSubpasses[i];
+
+        note_subpass(pass, i, subpass->colorAttachmentCount,
+                     subpass->pDepthStencilAttachment && used(subpass->pDepthStencilAttachment->attachment));
+        pass->hashed.hash = hash_number(pass->hashed.hash, subpass->colorAttachmentCount);
+        for (uint32_t j = 0; j < subpass->colorAttachmentCount; j++)
+            pass->hashed.hash = hash_number(pass->hashed.hash, subpass->pColorAttachments[j].attachment);
+    }
+    *out = HANDLE(VkRenderPass, pass);
+    return VK_SUCCESS;
+}
+
+void driver_vkGetRenderAreaGranularity(VkDevice device, VkRenderPass pass, VkExtent2D *out)
+{
+    *out = (VkExtent2D){1, 1};
+}
