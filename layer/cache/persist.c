@@ -508,11 +508,15 @@ static enum step read_united(struct device_cache *cache, const VkPipelineCache *
     }
     if (out->size > cache->empty_size && policy_header_matches(out->data, out->size, &cache->identity))
         return STEP_DONE;
-    if (!cache->keeps_nothing)
+    free(out->data);
+    pthread_mutex_lock(&cache->lock);
+    bool pending = cache->deferred_used; /* what is to be compiled into them may not be there yet */
+    pthread_mutex_unlock(&cache->lock);
+    if (!pending) {
         report_log(cache->report, REPORT_INFO,
                    "this driver keeps nothing in its cache data: nothing is stored");
-    cache->keeps_nothing = true;
-    free(out->data);
+        cache->keeps_nothing = true;
+    }
     return STEP_NOTHING;
 }
 

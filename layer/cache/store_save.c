@@ -30,7 +30,9 @@ static int examine(const struct store *store, int directory, bool *changed, stru
     close(fd);
     if (error)
         return replaceable(error) ? 0 : error;
-    *changed = !store->known.valid || memcmp(trailer, store->known.trailer, ENVELOPE_SIZE) != 0;
+    const struct store_known *known = &store->known;
+    bool same = memcmp(trailer, known->trailer, ENVELOPE_SIZE) == 0;
+    *changed = !same || !(known->valid || (known->damaged && store_same_file(&stat, &known->stat)));
     return 0;
 }
 
