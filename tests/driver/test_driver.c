@@ -1255,6 +1255,88 @@ static void deferred_pipelines_are_made_by_the_join(void **state)
     }
 }
 
+#ifdef VK_KHR_pipeline_binary
+static void binaries_make_pipelines_without_compiling(void **state)
+{
+    const char *const names[] = {"VK_KHR_pipeline_binary", "VK_KHR_maintenance5"};
+    const struct vulkan_client_config config = {.device_extension_count = 2, .device_extensions = names};
+    VkPipelineBinaryCreateInfoKHR create = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_CREATE_INFO_KHR};
+    VkPipelineBinaryHandlesInfoKHR handles = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_HANDLES_INFO_KHR};
+    VkPipelineBinaryDataInfoKHR data_info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_DATA_INFO_KHR};
+    VkPipelineBinaryKeyKHR key = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_KEY_KHR};
+    VkPipelineBinaryInfoKHR chained = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR, .binaryCount = 1};
+    struct fault_record record;
+    struct compute_info compute;
+    VkPipelineBinaryKHR binary;
+    VkPipeline pipeline, again;
+    uint8_t buffer[1024];
+    size_t size = 0;
+    struct fixture f;
+    struct vulkan_client *c = &f.client;
+
+    fixture_init_config(&f, "", &config);
+    PFN_vkCreatePipelineBinariesKHR create_binaries =
+        (PFN_vkCreatePipelineBinariesKHR)c->vkGetDeviceProcAddr(c->device, "vkCreatePipelineBinariesKHR");
+    PFN_vkGetPipelineBinaryDataKHR get_binary =
+        (PFN_vkGetPipelineBinaryDataKHR)c->vkGetDeviceProcAddr(c->device, "vkGetPipelineBinaryDataKHR");
+    PFN_vkDestroyPipelineBinaryKHR destroy_binary =
+        (PFN_vkDestroyPipelineBinaryKHR)c->vkGetDeviceProcAddr(c->device, "vkDestroyPipelineBinaryKHR");
+
+    compute_info_init(&compute, &f, 1, 0);
+    assert_int_equal(
+        c->vkCreateComputePipelines(c->device, VK_NULL_HANDLE, 1, &compute.info, NULL, &pipeline),
+        VK_SUCCESS);
+    create.pipeline = pipeline;
+    assert_int_equal(create_binaries(c->device, &create, NULL, &handles), VK_SUCCESS);
+    assert_int_equal(handles.pipelineBinaryCount, 1);
+    handles.pPipelineBinaries = &binary;
+    assert_int_equal(create_binaries(c->device, &create, NULL, &handles), VK_SUCCESS);
+    data_info.pipelineBinary = binary;
+    assert_int_equal(get_binary(c->device, &data_info, &key, &size, NULL), VK_SUCCESS);
+    assert_in_range(size, 1, sizeof(buffer));
+    size--;
+    assert_int_equal(get_binary(c->device, &data_info, &key, &size, buffer), VK_ERROR_NOT_ENOUGH_SPACE_KHR);
+    assert_int_equal(get_binary(c->device, &data_info, &key, &size, buffer), VK_SUCCESS);
+    chained.pPipelineBinaries = &binary;
+    compute.info.pNext = &chained;
+    assert_int_equal(c->vkCreateComputePipelines(c->device, VK_NULL_HANDLE, 1, &compute.info, NULL, &again),
+                     VK_SUCCESS);
+    assert_true(fault_journal_last("vkCreateComputePipelines", &record));
+    assert_int_equal(record.chained, FAULT_CHAINED_BINARY);
+    assert_int_equal(record.misses, 0);
+    destroy_binary(c->device, binary, NULL);
+    c->vkDestroyPipeline(c->device, again, NULL);
+    c->vkDestroyPipeline(c->device, pipeline, NULL);
+    fixture_finish(&f);
+}
+
+static void flags2_replace_flags(void **state)
+{
+    const char *const names[] = {"VK_KHR_maintenance5"};
+    const struct vulkan_client_config config = {.device_extension_count = 1, .device_extensions = names};
+    const VkPipelineCreateFlags2CreateInfoKHR flags = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR,
+        .flags = VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT_KHR};
+    struct fault_record record;
+    struct compute_info compute;
+    VkPipeline pipeline;
+    struct fixture f;
+    struct vulkan_client *c = &f.client;
+
+    fixture_init_config(&f, "", &config);
+    compute_info_init(&compute, &f, 1, 0);
+    compute.info.pNext = &flags;
+    assert_int_equal(
+        c->vkCreateComputePipelines(c->device, VK_NULL_HANDLE, 1, &compute.info, NULL, &pipeline),
+        VK_PIPELINE_COMPILE_REQUIRED);
+    assert_true(pipeline == VK_NULL_HANDLE);
+    assert_true(fault_journal_last("vkCreateComputePipelines", &record));
+    assert_int_equal(record.chained, FAULT_CHAINED_FLAGS2);
+    assert_int_equal(record.flags, VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT);
+    fixture_finish(&f);
+}
+#endif
+
 #define THREADS 8
 #define PIPELINES_PER_THREAD 20
 
@@ -1415,6 +1497,10 @@ int main(void)
         cmocka_unit_test(commands_are_recorded_with_their_arguments),
         cmocka_unit_test(executed_commands_set_events),
         cmocka_unit_test(deferred_pipelines_are_made_by_the_join),
+#ifdef VK_KHR_pipeline_binary
+        cmocka_unit_test(binaries_make_pipelines_without_compiling),
+        cmocka_unit_test(flags2_replace_flags),
+#endif
         cmocka_unit_test(cache_may_be_used_by_many_threads),
         cmocka_unit_test(swapchain_images_come_back_by_presenting),
         cmocka_unit_test(memory_is_real),

@@ -473,8 +473,7 @@ static void show_frame(struct application *a, VkImageLayout presented)
     c->vkCmdBindPipeline(buffer, VK_PIPELINE_BIND_POINT_GRAPHICS, a->dynamic);
     c->vkCmdDraw(buffer, 3, 1, 0, 0);
     c->vkCmdEndRendering(buffer);
-    transition(c, buffer, images[index], VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
-               VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
+    transition(c, buffer, images[index], VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, presented);
     CHECK(c->vkEndCommandBuffer(buffer));
     wait.semaphore = acquired;
     signal.semaphore = rendered;
