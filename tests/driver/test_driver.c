@@ -1126,6 +1126,80 @@ static void submit_waits_for_its_timeline(void **state)
     fixture_finish(&f);
 }
 
+static void destruction_as_another_type_is_recorded(void **state)
+{
+    struct fixture f;
+    struct vulkan_client *c = &f.client;
+    VkSemaphore semaphore;
+
+    fixture_init(&f, "");
+    semaphore = create_timeline(c);
+    c->vkDestroyFence(c->device, (VkFence)(uintptr_t)semaphore, NULL);
+    assert_int_equal(fault_journal_events(FAULT_EVENT_MISUSE), 1);
+    assert_int_equal(fault_live_objects(VK_OBJECT_TYPE_SEMAPHORE), 1);
+    assert_int_equal(fault_reset(), 0);
+    c->vkDestroySemaphore(c->device, semaphore, NULL);
+    fixture_finish(&f);
+}
+
+static void graphics_pipelines_are_told_apart_by_their_state(void **state)
+{
+    VkPipelineRasterizationStateCreateInfo rasterization = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
+        .rasterizerDiscardEnable = VK_TRUE,
+        .lineWidth = 1};
+    const VkPipelineVertexInputStateCreateInfo vertices = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
+    VkPipelineInputAssemblyStateCreateInfo assembly = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO};
+    /* With rasterization off these "are ignored": an application may leave them wild. */
+    const void *wild = (const void *)(uintptr_t)0xdead0;
+    VkPipelineCache cache;
+    struct fixture f;
+    struct vulkan_client *c = &f.client;
+
+    fixture_init(&f, "");
+    const VkPipelineShaderStageCreateInfo stage = {.sType =
+                                                       VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                                                   .stage = VK_SHADER_STAGE_VERTEX_BIT,
+                                                   .module = f.module,
+                                                   .pName = "main"};
+    const VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+                                               .stageCount = 1,
+                                               .pStages = &stage,
+                                               .pVertexInputState = &vertices,
+                                               .pInputAssemblyState = &assembly,
+                                               .pTessellationState = wild,
+                                               .pViewportState = wild,
+                                               .pRasterizationState = &rasterization,
+                                               .pMultisampleState = wild,
+                                               .pDepthStencilState = wild,
+                                               .pColorBlendState = wild,
+                                               .layout = f.layout};
+
+    cache = create_cache(c, NULL, 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        VkPipeline pipeline;
+
+        assembly.topology = i & 1 ? VK_PRIMITIVE_TOPOLOGY_LINE_LIST : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
+        assert_int_equal(c->vkCreateGraphicsPipelines(c->device, cache, 1, &info, NULL, &pipeline),
+                         VK_SUCCESS);
+        assert_int_equal(fault_cache_entries(cache), i == 0 ? 1 : 2);
+        c->vkDestroyPipeline(c->device, pipeline, NULL);
+    }
+    rasterization.cullMode = VK_CULL_MODE_BACK_BIT;
+    {
+        VkPipeline pipeline;
+
+        assert_int_equal(c->vkCreateGraphicsPipelines(c->device, cache, 1, &info, NULL, &pipeline),
+                         VK_SUCCESS);
+        c->vkDestroyPipeline(c->device, pipeline, NULL);
+    }
+    assert_int_equal(fault_cache_entries(cache), 3);
+    destroy_cache(c, cache);
+    fixture_finish(&f);
+}
+
 static VkCommandBuffer begin_commands(struct vulkan_client *c, VkCommandPool *pool)
 {
     const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
@@ -1494,6 +1568,8 @@ int main(void)
         cmocka_unit_test(leaks_are_recorded),
         cmocka_unit_test(journal_file_has_a_line_per_record),
         cmocka_unit_test(submit_waits_for_its_timeline),
+        cmocka_unit_test(destruction_as_another_type_is_recorded),
+        cmocka_unit_test(graphics_pipelines_are_told_apart_by_their_state),
         cmocka_unit_test(commands_are_recorded_with_their_arguments),
         cmocka_unit_test(executed_commands_set_events),
         cmocka_unit_test(deferred_pipelines_are_made_by_the_join),
