@@ -47,7 +47,7 @@ static bool fails(void)
 
 #define WRAP(type, name, declared, passed, failed)                                                           \
     type __real_##name declared;                                                                             \
-    type __wrap_##name declared;                                                                             \
+    __attribute__((visibility("default"))) type __wrap_##name declared;                                      \
     type __wrap_##name declared                                                                              \
     {                                                                                                        \
         return fails() ? (failed) : __real_##name passed;                                                    \
