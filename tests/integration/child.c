@@ -31,8 +31,8 @@ const char *__lsan_default_suppressions(void)
 
 const char *__tsan_default_suppressions(void)
 {
-    return "called_from_lib:libvulkan_lvp.so\ncalled_from_lib:libvulkan_radeon.so\n"
-           "called_from_lib:libVkLayer_khronos_validation.so\n";
+    return "race:libvulkan_lvp.so\nrace:libvulkan_radeon.so\n"
+           "race:libVkLayer_khronos_validation.so\n";
 }
 
 const char *__tsan_default_options(void)
