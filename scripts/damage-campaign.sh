@@ -38,7 +38,7 @@ trap 'rm -rf "$work"' EXIT
 export MESA_SHADER_CACHE_DISABLE=true __GL_SHADER_DISK_CACHE=0 VK_ROBUST_CACHE_DIR=$work/store
 common=(--count "$count" --seed "$seed")
 if [[ $driver = fault ]]; then # a driver that dies on an entry whose checksum is wrong
-    export FAULT_DRIVER=${FAULT_DRIVER:-crash=use}
+    export FAULT_DRIVER=${FAULT_DRIVER:-fault=vkCreatePipelineCache,when=corrupt,crash=segv}
 fi
 
 plain() { "$here/with-driver.sh" "$driver" "$damage" "$@"; }

@@ -48,7 +48,7 @@ if os.path.exists(path):
 PYTHON
 }
 
-run_plain() { "$here/with-driver.sh" radv "$programs/vkpipes" "$@" >"$work/line" 2>"$work/errors"; }
+run_plain() { "$here/with-driver.sh" radv "$programs/vkpipes" >"$work/line" 2>"$work/errors"; }
 run_layered() { "$here/with-driver.sh" radv --layer "$layer" "$programs/vkpipes" "$@" >"$work/line" 2>"$work/errors"; }
 tell_run() { echo "   program: $(field created) pipelines in $(field ms) ms"; }
 
@@ -100,7 +100,7 @@ rm -f "$work/report"
 
 if command -v vkcube >/dev/null && command -v xvfb-run >/dev/null; then
     echo "6. A program that nobody of this project wrote, vkcube on lavapipe (a driver whose caches hold nothing):"
-    if "$here/with-driver.sh" lavapipe --layer "$layer" xvfb-run -a vkcube --c 60 >"$work/errors" 2>&1; then
+    if "$here/with-driver.sh" lavapipe --layer "$layer" timeout 60 xvfb-run -a vkcube --c 60 >"$work/errors" 2>&1; then
         echo "   program: drew 60 frames"
         tell_report
     else

@@ -184,6 +184,9 @@ def loader_manifest(manifest, library, implicit):
     layer = document["layer"]
     layer["library_path"] = library
     if implicit:
+        # Loader 1.3.239 lists the extensions of implicit layers and then refuses those that it doesn't know:
+        # vulkaninfo, which enables all it is shown, would fail. Settings given through the API work without it.
+        del layer["instance_extensions"]
         layer["enable_environment"] = {"ENABLE_ROBUST_CACHE": "1"}
         layer["disable_environment"] = {"DISABLE_ROBUST_CACHE": "1"}
     return json.dumps(document, indent=4) + "\n"

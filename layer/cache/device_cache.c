@@ -307,10 +307,12 @@ static uint64_t sum_rejections(const struct cache_counters *counters)
     return sum;
 }
 
-static void report_summary(const struct device_cache *cache)
+void device_cache_report_summary(struct device_cache *cache)
 {
-    const struct cache_counters *counters = &cache->counters;
+    pthread_mutex_lock(&cache->lock);
+    const struct cache_counters copy = cache->counters, *counters = &copy;
     uint64_t saved_ns = estimate_saved_ns(cache);
+    pthread_mutex_unlock(&cache->lock);
     struct report_event event;
     char rejections[256];
     report_event_begin(&event, cache->report, "summary");
@@ -365,7 +367,7 @@ void device_cache_destroy(struct device_cache *cache)
     if (!cache)
         return;
     bool owned = writer_remove(cache);
-    report_summary(cache);
+    device_cache_report_summary(cache);
     destroy_vulkan_caches(cache);
     if (owned)
         device_cache_free(cache);

@@ -130,6 +130,10 @@ struct device_cache *device_cache_create(struct device *device, const VkDeviceCr
  * Called inside vkDestroyDevice, before the call goes down. */
 void device_cache_destroy(struct device_cache *cache);
 
+/* The one line, and the report's record, that say what came of it all: at the device's end, or at the
+ * process's. */
+void device_cache_report_summary(struct device_cache *cache);
+
 /* An error of a watched command (device.h). Any thread. */
 void device_cache_watch_result(struct device_cache *cache, VkResult result);
 

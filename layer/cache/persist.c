@@ -235,6 +235,14 @@ static void report_load(struct device_cache *cache, const struct store_blob *blo
     report_log(cache->report, REPORT_DEBUG, "loaded %llu bytes", (unsigned long long)blob->size);
 }
 
+/* Whoever waits for the load waits longer for a large store. Touches nothing that goes with the device. */
+static void expect_bytes(struct device_cache *cache, uint64_t size)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->load_size += size;
+    pthread_mutex_unlock(&cache->lock);
+}
+
 /* Reads one store and hands it to the driver. */
 static enum step load_store(struct device_cache *cache, struct store *store, VkPipelineCache *out,
                             struct hash128 *hash, bool *proven)
@@ -244,6 +252,7 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     enum envelope_verdict verdict = ENVELOPE_NONE;
     bool own = store == cache->store;
     writer_files_begin(cache);
+    expect_bytes(cache, store_file_size(store));
     int error = store_load(store, &blob, &verdict, &problem);
     if (!writer_files_end(cache)) {
         if (error == 0)
@@ -346,6 +355,19 @@ static void report_deaths(struct device_cache *cache, const struct ledger *ledge
     }
 }
 
+/* A store whose quarantine is over gets one more try. */
+static enum step restore(struct device_cache *cache, const struct ledger *ledger)
+{
+    struct store_problem problem;
+    writer_files_begin(cache);
+    int error = store_restore(cache->store, ledger, clock_unix_seconds(), &problem);
+    if (!writer_files_end(cache))
+        return STEP_GONE;
+    if (error == 0)
+        report_log(cache->report, REPORT_INFO, "a quarantined store is tried once more");
+    return STEP_DONE;
+}
+
 /* Ledger and marks first: they say what must not be offered to the driver. */
 static enum step load_ledger(struct device_cache *cache)
 {
@@ -365,6 +387,8 @@ static enum step load_ledger(struct device_cache *cache)
         else if (problem.text[0])
             report_log(cache->report, REPORT_WARNING, "%s", problem.text);
     }
+    if (cache->store && !cache->read_only && restore(cache, &ledger) == STEP_GONE)
+        return STEP_GONE;
     report_deaths(cache, &ledger, dead, dead_count);
     cache->rebuild = ledger.rebuild;
     pthread_mutex_lock(&cache->lock);
@@ -484,11 +508,15 @@ static enum step read_united(struct device_cache *cache, const VkPipelineCache *
     }
     if (out->size > cache->empty_size && policy_header_matches(out->data, out->size, &cache->identity))
         return STEP_DONE;
-    if (!cache->keeps_nothing)
+    free(out->data);
+    pthread_mutex_lock(&cache->lock);
+    bool pending = cache->deferred_used; /* what is to be compiled into them may not be there yet */
+    pthread_mutex_unlock(&cache->lock);
+    if (!pending) {
         report_log(cache->report, REPORT_INFO,
                    "this driver keeps nothing in its cache data: nothing is stored");
-    cache->keeps_nothing = true;
-    free(out->data);
+        cache->keeps_nothing = true;
+    }
     return STEP_NOTHING;
 }
 

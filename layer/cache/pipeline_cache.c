@@ -108,11 +108,14 @@ static VkResult create_with_payload(struct device_cache *cache, PFN_vkCreatePipe
 }
 
 /* An application that never asks for cache data can't keep it either: its empty caches are filled from the
- * store, and what they hold at their end goes there. */
-static bool may_adopt(const struct device_cache *cache, const VkPipelineCacheCreateInfo *info)
+ * store, and what they hold at their end goes there. Whether it ever asked stands in the ledger. Called with
+ * the lock held. */
+static bool may_adopt(struct device_cache *cache, const VkPipelineCacheCreateInfo *info)
 {
-    return cache->adopt_empty && cache->store && !info->pNext && !cache->ledger.asked &&
-           cache->adopted_now < DEVICE_CACHE_ADOPTED;
+    if (!cache->adopt_empty || !cache->store || info->pNext)
+        return false;
+    device_cache_wait_loaded(cache, false);
+    return cache->ledger_ready && !cache->ledger.asked && cache->adopted_now < DEVICE_CACHE_ADOPTED;
 }
 
 /* Merges the store into a cache that nobody else knows yet. False if the driver wouldn't. */

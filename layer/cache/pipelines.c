@@ -46,6 +46,7 @@ struct plan {
     VkPipelineCache cache; /* handed down */
     bool substituted;      /* ... in place of VK_NULL_HANDLE */
     bool seeded;           /* ... an application's cache that the layer filled */
+    bool retried;          /* the call was done without that cache in the end */
     struct guarded *guard; /* not NULL: the call runs under the crash guard */
     uint64_t begin_ns;
 };
@@ -346,19 +347,18 @@ static void poison_seeded(struct device_cache *cache, VkPipelineCache handle)
 }
 
 /* Once more without the layer's cache. The result is the application's either way. */
-static VkResult retry_without(struct device_cache *cache, const struct call *call, const struct plan *plan,
+static VkResult retry_without(struct device_cache *cache, const struct call *call, struct plan *plan,
                               const void *infos)
 {
     pthread_mutex_lock(&cache->lock);
     cache->counters.retries++;
     pthread_mutex_unlock(&cache->lock);
     VkResult result = call_next(call, VK_NULL_HANDLE, infos);
-    if (result != VK_SUCCESS)
-        return result;
-    if (plan->substituted)
+    if (result == VK_SUCCESS && plan->substituted)
         poison(cache, plan->cache);
-    else
+    else if (result == VK_SUCCESS)
         poison_seeded(cache, call->cache);
+    plan->retried = true;
     return result;
 }
 
@@ -369,11 +369,11 @@ static void finish(struct device_cache *cache, const struct call *call, const st
     bool compiled = false;
     pthread_mutex_lock(&cache->lock);
     if (plan->guard)
-        guarded_use_end(cache, plan->guard, result == VK_SUCCESS);
+        guarded_use_end(cache, plan->guard, result == VK_SUCCESS && !plan->retried);
     cache->counters.spent_ns += spent;
     if (result >= 0) {
-        compiled = count_pipelines(cache, call, copy);
-        cache->counters.substituted += plan->substituted ? call->count : 0;
+        compiled = count_pipelines(cache, call, copy) && !plan->retried;
+        cache->counters.substituted += plan->substituted && !plan->retried ? call->count : 0;
     }
     if (is_deferred(call))
         cache->deferred_used = true;

@@ -160,12 +160,12 @@ int store_load(struct store *store, struct store_blob *out, enum envelope_verdic
                struct store_problem *problem)
 {
     char name[STORE_NAME_SIZE];
-    struct store_known known = {.valid = true};
+    struct store_known known = {.valid = false};
     struct envelope envelope;
     problem->text[0] = '\0';
     *out = (struct store_blob){0};
     *verdict = ENVELOPE_NONE;
-    store->known.valid = false;
+    store->known.valid = store->known.damaged = false;
 
     int directory = store_directory_open(store, false, problem);
     if (directory < 0)
@@ -177,13 +177,28 @@ int store_load(struct store *store, struct store_blob *out, enum envelope_verdic
         return fd;
 
     int error = store_read_trailer(store, fd, &known.stat, known.trailer, &envelope, verdict, problem);
-    if (!error)
-        error = read_blob(store, fd, &envelope, out, verdict, problem);
     if (!error) {
+        error = read_blob(store, fd, &envelope, out, verdict, problem);
+        known.valid = error == 0;
+        known.damaged = *verdict == ENVELOPE_DAMAGED;
         store->known = known;
-        if (!store->read_only)
-            store_file_touch(fd);
     }
+    if (!error && !store->read_only)
+        store_file_touch(fd);
     close(fd);
     return error;
+}
+
+uint64_t store_file_size(const struct store *store)
+{
+    char name[STORE_NAME_SIZE];
+    struct store_problem problem;
+    struct stat stat;
+    int directory = store_directory_open(store, false, &problem);
+    if (directory < 0)
+        return 0;
+    store_name(store, ".vkcache", name);
+    int error = fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW);
+    close(directory);
+    return error == 0 && S_ISREG(stat.st_mode) ? (uint64_t)stat.st_size : 0;
 }

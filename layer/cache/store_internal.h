@@ -15,9 +15,10 @@
 #define STORE_NAME_SIZE (NAME_MAX + 1)
 #define STORE_SCAN_MAX 16384 /* directory entries looked at in one go, so that no scan is endless */
 
-/* The file as this store last loaded or saved it. */
+/* The file as this store last loaded, refused or saved it. */
 struct store_known {
     bool valid;
+    bool damaged; /* its trailer is good, its payload is not: not worth a second look */
     uint8_t trailer[ENVELOPE_SIZE];
     struct stat stat;
 };

@@ -30,7 +30,9 @@ static int examine(const struct store *store, int directory, bool *changed, stru
     close(fd);
     if (error)
         return replaceable(error) ? 0 : error;
-    *changed = !store->known.valid || memcmp(trailer, store->known.trailer, ENVELOPE_SIZE) != 0;
+    const struct store_known *known = &store->known;
+    bool same = memcmp(trailer, known->trailer, ENVELOPE_SIZE) == 0;
+    *changed = !same || !(known->valid || (known->damaged && store_same_file(&stat, &known->stat)));
     return 0;
 }
 
@@ -88,43 +90,4 @@ int store_save_commit(struct store *store, const void *payload, size_t size, str
 void store_save_end(struct store *store)
 {
     store_session_end(&store->saving);
-}
-
-/* Whether the file still is the one that `hash` was taken of; another process may have replaced it since. */
-static int check_payload(const struct store *store, int directory, const char *name,
-                         const struct hash128 *hash, struct store_problem *problem)
-{
-    struct stat stat;
-    uint8_t trailer[ENVELOPE_SIZE];
-    struct envelope envelope;
-    enum envelope_verdict verdict;
-    int fd = store_file_open(store, directory, name, O_RDONLY, &stat, problem);
-    if (fd < 0)
-        return fd;
-    int error = store_read_trailer(store, fd, &stat, trailer, &envelope, &verdict, problem);
-    close(fd);
-    if (!error && !hash128_equal(&envelope.payload_hash, hash))
-        error = -ENOENT;
-    return error;
-}
-
-int store_quarantine(struct store *store, const struct hash128 *hash, struct store_problem *problem)
-{
-    char name[STORE_NAME_SIZE], aside[STORE_NAME_SIZE], suffix[HASH128_HEX_SIZE + 16] = ".";
-    struct store_session session;
-    problem->text[0] = '\0';
-    int error = store_session_begin(store, &session, problem);
-    if (error)
-        return error;
-    store_name(store, ".vkcache", name);
-    hash128_to_hex(hash, suffix + 1);
-    strcat(suffix, ".quarantine");
-    store_name(store, suffix, aside);
-    error = check_payload(store, session.directory, name, hash, problem);
-    if (!error && renameat(session.directory, name, session.directory, aside) != 0)
-        error = store_fail_file(store, name, -errno, problem, "cannot set aside: %m");
-    if (!error)
-        store->known.valid = false;
-    store_session_end(&session);
-    return error;
 }

@@ -225,6 +225,7 @@ static void stop_at_exit(void)
                 unlist(cache);
             else
                 cache->job.abandoned = true;
+            device_cache_report_summary(cache);
             cache = next;
         }
         writer.stop = true;

@@ -175,7 +175,7 @@ class Registry:
                     self.core.setdefault(item, version)
         for extension in root.findall("extensions/extension"):
             # Platforms' and provisional extensions need definitions that plain vulkan.h doesn't have.
-            if extension.get("platform") or not is_vulkan(extension, "supported"):
+            if extension.get("platform") or extension.get("provisional") or not is_vulkan(extension, "supported"):
                 continue
             if extension.get("supported") == "disabled":
                 continue

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 /* For the sanitizers' runtimes, which look these up. The machine's drivers aren't what is tested, and the
- * child of a fork may go on with threads of its own. */
+ * child of a fork may go on with threads of its own; waiting at the end for threads to race would take a
+ * second each. */
 #define FOR_RUNTIME __attribute__((visibility("default")))
 FOR_RUNTIME const char *__lsan_default_suppressions(void);
 FOR_RUNTIME const char *__tsan_default_suppressions(void);
@@ -37,7 +38,7 @@ const char *__tsan_default_suppressions(void)
 
 const char *__tsan_default_options(void)
 {
-    return "die_after_fork=0";
+    return "die_after_fork=0:atexit_sleep_ms=0";
 }
 
 int __lsan_is_turned_off(void)

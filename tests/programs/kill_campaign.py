@@ -38,7 +38,8 @@ class Campaign:
         self.folder = folder
         self.store = os.path.join(folder, "store")
         self.env = dict(os.environ, MESA_SHADER_CACHE_DISABLE="true", __GL_SHADER_DISK_CACHE="0",
-                        VK_ROBUST_CACHE_DIR=self.store)
+                        VK_ROBUST_CACHE_DIR=self.store, VK_ROBUST_CACHE_LOG_LEVEL="debug")
+        self.log = os.path.join(folder, "log")
         self.during_saves = 0
         self.guards = 0
 
@@ -53,6 +54,10 @@ class Campaign:
         if done.returncode != 0:
             raise Failure(f"vkpipes {' '.join(options)} ended with {done.returncode}")
         return json.loads(done.stdout)
+
+    def note(self, text):
+        with open(self.log, "a", encoding="utf-8") as log:
+            log.write(f"[{time.monotonic():.3f}] {text}\n")
 
     def store_file(self):
         found = glob.glob(os.path.join(self.store, "v1", "*", "*.vkcache"))
@@ -102,15 +107,18 @@ class Campaign:
 
     def start(self, rng, first, count):
         pace = int(self.options.life * 1000 / count * rng.uniform(0.3, 0.9))
-        ways = rng.choice([("destroy", 0), ("destroy", 0), ("_exit", 0), ("exit", 0)])
-        options = ["--first", str(first), "--compute", str(count), "--pace-ms", str(pace), "--exit", ways[0],
+        way = rng.choice(["destroy", "destroy", "_exit", "exit"])
+        options = ["--first", str(first), "--compute", str(count), "--pace-ms", str(pace), "--exit", way,
                    "--wait-ms", str(rng.choice([0, 0, 300]))]
         # exec'ed by the shell script, so that this is the process to kill
-        process = subprocess.Popen(self.command(True, *options), env=self.env, stdout=subprocess.DEVNULL)
-        return process, ways[0], set(range(first, first + count))
+        with open(self.log, "a", encoding="utf-8") as log:
+            process = subprocess.Popen(self.command(True, *options), env=self.env, stdout=subprocess.DEVNULL,
+                                       stderr=log)
+        self.note(f"{process.pid}: pipelines {first} to {first + count - 1}, {' '.join(options)}")
+        return process, way, set(range(first, first + count))
 
     def run_programs(self, rng):
-        """Returns what the store held just before the kill, and what must be in it now."""
+        """Returns what must be in the store now, by the reason for it."""
         programs = []
         for _ in range(PROGRAMS):
             count = rng.randint(4, 16)
@@ -119,21 +127,27 @@ class Campaign:
         self.wait_for_kill_moment(rng, victim[0])
         held = self.snapshot()
         victim[0].send_signal(signal.SIGKILL)
-        must = set()
+        self.note(f"{victim[0].pid} killed")
+        must = {"saved before the kill": set(), "of a program that ended well": set()}
         for process, way, numbers in programs:
-            status = process.wait(timeout=60)
+            status = process.wait(timeout=120)
+            self.note(f"{process.pid} ended with {status}")
             if process is not victim[0] and status != 0:
                 raise Failure(f"a program that nobody killed ended with {status}")
             if status == 0 and way == "destroy":
-                must |= numbers
-        return self.contents(held) | must
+                must["of a program that ended well"] |= numbers
+        must["saved before the kill"] = self.contents(held)
+        return must
 
     def round(self, number, before):
         rng = random.Random(f"{self.options.seed}/{number}")
-        must = self.run_programs(rng) | before
+        with open(self.log, "w", encoding="utf-8"):
+            pass
+        must = {"of earlier rounds": before, **self.run_programs(rng)}
         after = self.contents(self.store_file())
-        if must - after:
-            raise Failure(f"lost pipelines {sorted(must - after)}")
+        for reason, numbers in must.items():
+            if numbers - after:
+                raise Failure(f"lost pipelines {reason}: {sorted(numbers - after)}; {len(after)} are there")
         if after:
             self.check_next_start(after)
         return after
@@ -168,6 +182,8 @@ class Campaign:
                 print(f"round {number}: {failure}; "
                       f"repeat with --seed {self.options.seed} --first {number - number % 6} "
                       f"--count {number % 6 + 1}")
+                with open(self.log, encoding="utf-8") as log:
+                    print(log.read())
                 return False
         return True
 
