@@ -13,6 +13,7 @@
 #define PAYLOADS 6
 #define STEPS 400
 #define NO_PAYLOAD (-1)
+#define NO_VERSION (-1)
 
 enum disk { DISK_NONE, DISK_WHOLE, DISK_BAD_PAYLOAD, DISK_BAD_TRAILER };
 
@@ -25,6 +26,7 @@ struct model {
     int version;       /* counts whatever happened to the file */
     int known[STORES]; /* the payload that a store last loaded or saved, or NO_PAYLOAD */
     int known_version[STORES];
+    int refused_version[STORES]; /* whose payload a store last found damaged, or NO_VERSION */
 };
 
 static uint8_t payloads[PAYLOADS][3000];
@@ -60,6 +62,7 @@ static void model_load(struct model *model, int i)
         assert_int_equal(problem.text[0] != '\0', model->disk != DISK_NONE);
         model->known[i] = NO_PAYLOAD;
     }
+    model->refused_version[i] = model->disk == DISK_BAD_PAYLOAD ? model->version : NO_VERSION;
     store_blob_finish(&blob);
 }
 
@@ -77,7 +80,8 @@ static void model_save(struct model *model, int i)
     bool changed;
     assert_int_equal(store_save_begin(store, &changed, &problem), 0);
     bool trailer = model->disk == DISK_WHOLE || model->disk == DISK_BAD_PAYLOAD;
-    assert_int_equal(changed, trailer && model->known[i] != model->payload);
+    bool refused = model->disk == DISK_BAD_PAYLOAD && model->refused_version[i] == model->version;
+    assert_int_equal(changed, trailer && !refused && model->known[i] != model->payload);
     if (changed && pick(model, 2))
         model_load(model, i);
     if (pick(model, 8) > 0) {
@@ -94,6 +98,7 @@ static void model_save(struct model *model, int i)
         model->payload = payload;
         model->known[i] = payload;
         model->known_version[i] = model->version;
+        model->refused_version[i] = NO_VERSION;
     }
     store_save_end(store);
 }
@@ -149,6 +154,7 @@ static void model_restart(struct model *model, int i)
     store_destroy(model->stores[i]);
     model->stores[i] = fixture_store(model->fixture);
     model->known[i] = NO_PAYLOAD;
+    model->refused_version[i] = NO_VERSION;
 }
 
 static void model_step(struct model *model)
@@ -171,7 +177,10 @@ static void model_step(struct model *model)
 
 static void run_model(struct fixture *fixture, uint64_t seed)
 {
-    struct model model = {.fixture = fixture, .seed = seed, .known = {NO_PAYLOAD, NO_PAYLOAD, NO_PAYLOAD}};
+    struct model model = {.fixture = fixture,
+                          .seed = seed,
+                          .known = {NO_PAYLOAD, NO_PAYLOAD, NO_PAYLOAD},
+                          .refused_version = {NO_VERSION, NO_VERSION, NO_VERSION}};
     print_message("seed %llu\n", (unsigned long long)seed);
     for (int i = 0; i < STORES; i++)
         model.stores[i] = fixture_store(fixture);
