@@ -168,7 +168,7 @@ static void test_validation_is_silent(void **state)
     static const char *const drivers[] = {FAULT_MANIFEST, LAVAPIPE_MANIFEST};
     static const uint32_t versions[] = {VK_API_VERSION_1_0, VK_API_VERSION_1_1, VK_API_VERSION_1_3};
     require(VALIDATION_MANIFEST);
-    for (int driver = 0; driver < 2; driver++)
+    for (int driver = 0; driver < (sandbox_has(LAVAPIPE_MANIFEST) ? 2 : 1); driver++)
         for (int version = 0; version < 3; version++) {
             struct validated test = {.drivers = drivers[driver], .api_version = versions[version]};
             assert_true(child_run_within(run_validated, &test, sandbox_path(&sandbox, "stderr"), 10));
