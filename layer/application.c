@@ -107,22 +107,29 @@ static bool is_interpreter(struct span executable)
     return span_matches_any(executable, names);
 }
 
+static bool is_one_of(const char *text, const char *const *names)
+{
+    for (; *names; names++) {
+        if (strcmp(text, *names) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The first argument that is no option: the script, jar, module or program. None where the code itself stands
  * in the arguments. */
 static struct span interpreted_program(const struct application_facts *facts)
 {
     static const char *const with_value[] = {
-        "-cp", "-classpath",     "--class-path", "-p", "--module-path", "-W", "-X", "-r", "--require",
-        "-I",  "--library-path", "--argv0",      NULL};
+        "-cp", "-classpath", "--class-path",   "-p",        "--module-path", "-W", "-X",
+        "-r",  "--require",  "--library-path", "--preload", "--argv0",       NULL};
     static const char *const with_code[] = {"-c", "-e", "--eval", NULL};
     const char *const *argument = facts->arguments && facts->arguments[0] ? facts->arguments + 1 : NULL;
 
-    for (; argument && *argument; argument++) {
+    for (; argument && *argument && !is_one_of(*argument, with_code); argument++) {
         if (**argument != '-' && **argument != '\0')
             return span_basename(span_of(*argument), "/");
-        if (span_matches_any(span_of(*argument), with_code))
-            break;
-        if (span_matches_any(span_of(*argument), with_value) && argument[1])
+        if (is_one_of(*argument, with_value) && argument[1])
             argument++;
     }
     return (struct span){NULL, 0};
@@ -300,7 +307,7 @@ static bool has_chromium_process_type(const struct application_facts *facts)
                                         "--type=zygote", NULL};
 
     for (const char *const *argument = facts->arguments; argument && *argument; argument++) {
-        if (span_matches_any(span_of(*argument), types))
+        if (is_one_of(*argument, types))
             return true;
     }
     return false;

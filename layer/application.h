@@ -29,7 +29,7 @@ void application_name(const struct application_facts *facts, const char *app_id,
 
 /* Whether the layer should do its work here. `only` and `skip` are the settings (comma-separated globs on the
  * executable's or the application's name) or NULL; the built-in list is always skipped unless `only` names
- * it. */
+ * it, and `skip` beats `only`. Case doesn't matter. */
 bool application_wanted(const struct application_facts *facts, const char *only, const char *skip);
 
 /* Browsers and Electron programs: what a private window compiled must not reach the disk. */

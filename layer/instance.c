@@ -1,5 +1,6 @@
 #include "instance.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,9 +190,21 @@ VkResult hook_GetPhysicalDeviceToolProperties(struct instance *self,
     return result;
 }
 
+/* The loader holds its lock, one for the whole process, while it calls messengers. A messenger that calls
+ * Vulkan comes back here, or makes another thread come here: whoever isn't first leaves the messages to the
+ * one who is. */
+static atomic_bool delivering;
+
+void instance_after_fork(struct instance *instance)
+{
+    atomic_store(&delivering, false);
+    report_after_fork(instance->report);
+}
+
 void instance_deliver_messages(struct instance *instance)
 {
-    if (!instance->next.SubmitDebugUtilsMessageEXT || !report_has_messages(instance->report))
+    if (!instance->next.SubmitDebugUtilsMessageEXT || !report_has_messages(instance->report) ||
+        atomic_exchange(&delivering, true))
         return;
     static const VkDebugUtilsMessageSeverityFlagBitsEXT severities[] = {
         [REPORT_ERROR] = VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
@@ -209,4 +222,5 @@ void instance_deliver_messages(struct instance *instance)
         instance->next.SubmitDebugUtilsMessageEXT(instance->handle, severities[message.level],
                                                   VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, &data);
     }
+    atomic_store(&delivering, false);
 }

@@ -36,7 +36,11 @@ VKAPI_ATTR VkResult VKAPI_CALL instance_create(const VkInstanceCreateInfo *pCrea
                                                VkInstance *pInstance);
 
 /* Hands waiting messages to the application's messengers. To be called from hooks where neither the layer nor
- * the loader holds a lock: not from create or destroy calls of instances and devices. */
+ * the loader holds a lock: not from create or destroy calls of instances and devices. Does nothing while a
+ * messenger runs, on this thread or another: then they wait for the next hook. */
 void instance_deliver_messages(struct instance *instance);
+
+/* In the child of a fork(): locks and messages were the parent's. */
+void instance_after_fork(struct instance *instance);
 
 #endif

@@ -18,8 +18,7 @@ enum report_level {
 
 struct report_config {
     enum report_level level; /* what the text log shows */
-    const char
-        *log_file; /* NULL: standard error (Android: logcat); %p is the pid, %e the executable's name */
+    const char *log_file;    /* NULL: standard error, or logcat; %p: pid, %e: executable's name, %%: % */
     const char *report_file; /* NULL: none; same patterns */
     const char *application; /* name in the store; carried by every record. Copied. */
     bool messenger;          /* the application enabled VK_EXT_debug_utils: keep messages for report_take() */
@@ -33,14 +32,18 @@ struct report;
 struct report *report_create(const struct report_config *config);
 void report_destroy(struct report *report);
 
-/* One line of text, printf-like, prefixed with "robust_cache: ". Any thread; keeps the caller's errno. */
+/* One line of text, printf-like: "robust_cache: <level>: <text>", in a log file, which several processes may
+ * share, "robust_cache: <level>: <application>[<pid>]: <text>". Cut at 1023 bytes; control characters become
+ * spaces, bytes that aren't UTF-8 question marks. Messengers get everything up to REPORT_INFO, and what the
+ * log shows. Any thread; keeps the caller's errno. Never waits for a reader: what a full or broken pipe
+ * doesn't take is lost. */
 void report_log(struct report *report, enum report_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* One JSON object, built in place and written by report_event_end() as a single line with "event", "time"
- * (seconds since 1970, three decimals), "pid" and "application" added. Values are escaped; what doesn't fit
- * is cut at a field's border and marked "truncated":true. On the stack, no allocation. The text log gets
- * nothing from it. */
+ * (seconds since 1970, three decimals), "pid" and "application" added. Values are escaped (NULL is null,
+ * bytes that aren't UTF-8 become U+FFFD); from the first field that doesn't fit on, all are left out and
+ * "truncated":true is added. On the stack, no allocation. The text log gets nothing from it. */
 struct report_event {
     char text[2048];
     size_t length;
@@ -53,7 +56,8 @@ void report_event_end(struct report_event *event, struct report *report);
 
 /* Messages for VK_EXT_debug_utils wait here, since old loaders hold their lock over create and destroy calls
  * and a callback that calls Vulkan would hang: hooks take and deliver them where no lock is held.
- * report_has_messages() is one atomic load. At most 64 wait; older ones make room and are counted. */
+ * report_has_messages() is one atomic load. At most 64 wait; older ones make room and are counted in a
+ * message. */
 struct report_message {
     enum report_level level;
     char text[512];

@@ -28,8 +28,9 @@ struct settings {
     char *strings;                 /* owned; freed by settings_finish() */
 };
 
-/* Called for each thing wrong: where it was ("environment", a file's path and line, "VK_EXT_layer_settings"),
- * and a sentence with name, value and what is allowed. */
+/* Called for each thing wrong (of the lines of one source that set nothing, for the first few): where it was
+ * ("environment", a file's path and line, "VK_EXT_layer_settings"), and a sentence with name, value and what
+ * is allowed. */
 typedef void (*settings_complain)(void *context, const char *where, const char *what);
 
 /* `instance_chain` is VkInstanceCreateInfo::pNext (looked through for VkLayerSettingsCreateInfoEXT) or NULL.

@@ -54,7 +54,7 @@ class Setting:
         self.environment = node["env"]
         self.description = node["description"]
         self.kind = node.get("x-type") or KINDS[node["type"]]
-        self.is_list = node["type"] == "LIST"
+        self.type = node["type"]
         self.unit = node.get("unit", "")
         self.values = [flag["key"] for flag in node.get("flags", [])]
         self.flags = node.get("flags", [])
@@ -83,7 +83,8 @@ class Setting:
                  "SIZE": f"a size from {self.limits['min']} to {self.limits['max']} (bytes, or with K, M, G, KiB, MiB or GiB)",
                  "ENUM": ", ".join(self.values[:-1]) + " or " + self.values[-1] if self.values else "",
                  "FOLDER": "an absolute path"}
-        return words.get(self.kind, "names separated by commas" if self.is_list else "text")
+        texts = {"LIST": "names separated by commas", "SAVE_FILE": "a path", "LOAD_FILE": "a path"}
+        return words.get(self.kind) or texts.get(self.type, "text")
 
     def default_for_people(self):
         return f"{self.default} {self.unit}".strip() if self.default else "none"
@@ -183,6 +184,9 @@ def loader_manifest(manifest, library, implicit):
     layer = document["layer"]
     layer["library_path"] = library
     if implicit:
+        # Loader 1.3.239 lists the extensions of implicit layers and then refuses those that it doesn't know:
+        # vulkaninfo, which enables all it is shown, would fail. Settings given through the API work without it.
+        del layer["instance_extensions"]
         layer["enable_environment"] = {"ENABLE_ROBUST_CACHE": "1"}
         layer["disable_environment"] = {"DISABLE_ROBUST_CACHE": "1"}
     return json.dumps(document, indent=4) + "\n"

@@ -79,7 +79,6 @@ struct device_cache {
     uint32_t read_store_count;
     bool rebuild;              /* the store had outgrown max_size: this run's entries take its place */
     bool keeps_nothing;        /* the driver puts nothing into its data */
-    bool trouble_said;         /* one line about a store that can't be written is enough */
     struct hash128 saved_hash; /* payload of the last load or save */
     uint64_t last_save_size;
     /* Caches that no pipeline uses, made by the worker for its own ends. If the worker is abandoned inside a
@@ -105,7 +104,7 @@ struct device_cache {
     struct ledger ledger;
     struct hash128 dead[DEVICE_CACHE_DEAD]; /* set aside for this run */
     uint32_t dead_count;
-    bool no_mark_said;
+    bool trouble_said; /* one line about a store that can't be read or written is enough */
 
     struct app_caches app_caches;
     uint32_t adopted_now;
@@ -130,6 +129,10 @@ struct device_cache *device_cache_create(struct device *device, const VkDeviceCr
 /* Last save (bounded in time), summary, and the end of every cache that the layer made. NULL is safe.
  * Called inside vkDestroyDevice, before the call goes down. */
 void device_cache_destroy(struct device_cache *cache);
+
+/* The one line, and the report's record, that say what came of it all: at the device's end, or at the
+ * process's. */
+void device_cache_report_summary(struct device_cache *cache);
 
 /* An error of a watched command (device.h). Any thread. */
 void device_cache_watch_result(struct device_cache *cache, VkResult result);

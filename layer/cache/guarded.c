@@ -17,9 +17,9 @@ static void drop_mark(struct device_cache *cache, const struct hash128 *hash, in
 
 static void say_no_mark(struct device_cache *cache, int mark)
 {
-    if (mark >= 0 || cache->no_mark_said || !cache->store || cache->read_only)
+    if (mark >= 0 || cache->trouble_said || !cache->store || cache->read_only)
         return;
-    cache->no_mark_said = true;
+    cache->trouble_said = true;
     report_log(cache->report, REPORT_WARNING,
                "no crash mark could be written beside the store (%s): cache data goes to the "
                "driver unguarded",

@@ -11,7 +11,8 @@
 
 enum step {
     STEP_DONE,
-    STEP_NOTHING, /* nothing came of it; that has been said */
+    STEP_NOTHING, /* there is no usable data; that has been said */
+    STEP_FAILED,  /* it couldn't be done now: memory, files, the driver */
     STEP_GONE,    /* the device went while a file operation hung: only memory may be touched from now on */
 };
 
@@ -115,6 +116,19 @@ static VkPipelineCache unite(struct device_cache *cache, const VkPipelineCache *
  * --------------------------------------------------------------------------------------------------------------
  */
 
+/* One line is enough for a folder that can't be read, a disk that stays full. */
+static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
+{
+    if (!problem->text[0])
+        return;
+    pthread_mutex_lock(&cache->lock);
+    bool first = !cache->trouble_said;
+    cache->trouble_said = true;
+    pthread_mutex_unlock(&cache->lock);
+    if (first)
+        report_log(cache->report, REPORT_WARNING, "%s", problem->text);
+}
+
 static bool set_aside(const struct device_cache *cache, const struct hash128 *hash)
 {
     for (uint32_t i = 0; i < cache->dead_count; i++)
@@ -170,9 +184,11 @@ static enum step create_from_payload(struct device_cache *cache, const struct st
             return STEP_GONE;
     }
     if (!*out) {
-        quarantine_payload(cache, &blob->hash);
+        bool starved = result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        if (!starved)
+            quarantine_payload(cache, &blob->hash);
         device_cache_reject(cache, POLICY_DRIVER_ERROR, what, enum_VkResult_name(result));
-        return STEP_NOTHING;
+        return starved ? STEP_FAILED : STEP_NOTHING;
     }
     if (blob->size > cache->empty_size && data_size(cache, *out) <= cache->empty_size) {
         device_cache_reject(cache, POLICY_DRIVER_DROPPED, what, "the driver took it and kept nothing of it");
@@ -219,6 +235,14 @@ static void report_load(struct device_cache *cache, const struct store_blob *blo
     report_log(cache->report, REPORT_DEBUG, "loaded %llu bytes", (unsigned long long)blob->size);
 }
 
+/* Whoever waits for the load waits longer for a large store. Touches nothing that goes with the device. */
+static void expect_bytes(struct device_cache *cache, uint64_t size)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->load_size += size;
+    pthread_mutex_unlock(&cache->lock);
+}
+
 /* Reads one store and hands it to the driver. */
 static enum step load_store(struct device_cache *cache, struct store *store, VkPipelineCache *out,
                             struct hash128 *hash, bool *proven)
@@ -228,6 +252,7 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     enum envelope_verdict verdict = ENVELOPE_NONE;
     bool own = store == cache->store;
     writer_files_begin(cache);
+    expect_bytes(cache, store_file_size(store));
     int error = store_load(store, &blob, &verdict, &problem);
     if (!writer_files_end(cache)) {
         if (error == 0)
@@ -236,10 +261,12 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     }
     if (error == -EBADMSG)
         device_cache_reject(cache, reason_of(verdict), "the store", problem.text);
-    else if (error && problem.text[0])
+    else if (error == -EFBIG || (error && !own && problem.text[0]))
         report_log(cache->report, REPORT_WARNING, "%s", problem.text);
+    else if (error)
+        say_trouble(cache, &problem);
     if (error)
-        return STEP_NOTHING;
+        return error == -EBADMSG || error == -EFBIG || error == -ENOENT ? STEP_NOTHING : STEP_FAILED;
 
     enum step step;
     *hash = blob.hash;
@@ -328,6 +355,19 @@ static void report_deaths(struct device_cache *cache, const struct ledger *ledge
     }
 }
 
+/* A store whose quarantine is over gets one more try. */
+static enum step restore(struct device_cache *cache, const struct ledger *ledger)
+{
+    struct store_problem problem;
+    writer_files_begin(cache);
+    int error = store_restore(cache->store, ledger, clock_unix_seconds(), &problem);
+    if (!writer_files_end(cache))
+        return STEP_GONE;
+    if (error == 0)
+        report_log(cache->report, REPORT_INFO, "a quarantined store is tried once more");
+    return STEP_DONE;
+}
+
 /* Ledger and marks first: they say what must not be offered to the driver. */
 static enum step load_ledger(struct device_cache *cache)
 {
@@ -339,12 +379,16 @@ static enum step load_ledger(struct device_cache *cache)
     memset(&ledger, 0, sizeof(ledger));
     if (cache->store) {
         writer_files_begin(cache);
-        store_open_ledger(cache->store, &ledger, dead, DEVICE_CACHE_DEAD, &dead_count, &problem);
+        int error = store_open_ledger(cache->store, &ledger, dead, DEVICE_CACHE_DEAD, &dead_count, &problem);
         if (!writer_files_end(cache))
             return STEP_GONE;
-        if (problem.text[0])
+        if (error)
+            say_trouble(cache, &problem);
+        else if (problem.text[0])
             report_log(cache->report, REPORT_WARNING, "%s", problem.text);
     }
+    if (cache->store && !cache->read_only && restore(cache, &ledger) == STEP_GONE)
+        return STEP_GONE;
     report_deaths(cache, &ledger, dead, dead_count);
     cache->rebuild = ledger.rebuild;
     pthread_mutex_lock(&cache->lock);
@@ -373,15 +417,6 @@ bool persist_load(struct device_cache *cache)
 /* --- Saving
  * ---------------------------------------------------------------------------------------------------------------
  */
-
-/* One line is enough for a disk that stays full. */
-static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
-{
-    if (!problem->text[0] || cache->trouble_said)
-        return;
-    cache->trouble_said = true;
-    report_log(cache->report, REPORT_WARNING, "%s", problem->text);
-}
 
 static struct harvest *take_harvests(struct device_cache *cache)
 {
@@ -485,7 +520,8 @@ static enum step read_united(struct device_cache *cache, const VkPipelineCache *
     return STEP_NOTHING;
 }
 
-/* Another process wrote the file since: takes its entries in. On success `payload` is the union. */
+/* Another process wrote the file since: takes its entries in. On STEP_DONE `payload` may replace the file: it
+ * is the union, or the file holds nothing usable. */
 static enum step unite_with_disk(struct device_cache *cache, VkPipelineCache *sources, uint32_t count,
                                  struct payload *payload)
 {
@@ -493,6 +529,8 @@ static enum step unite_with_disk(struct device_cache *cache, VkPipelineCache *so
     struct hash128 hash;
     bool proven;
     enum step step = load_store(cache, cache->store, &disk, &hash, &proven);
+    if (step == STEP_NOTHING)
+        return STEP_DONE;
     if (step != STEP_DONE)
         return step;
     struct payload both;
@@ -544,7 +582,7 @@ static enum step write_store(struct device_cache *cache, VkPipelineCache *source
         return STEP_NOTHING;
     }
     enum step step = changed && !cache->rebuild ? unite_with_disk(cache, sources, count, payload) : STEP_DONE;
-    if (step == STEP_GONE) {
+    if (step != STEP_DONE) {
         store_save_end(cache->store);
         return step;
     }

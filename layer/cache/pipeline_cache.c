@@ -54,15 +54,20 @@ static struct policy_decision judge(struct device_cache *cache, const VkPipeline
     return decision;
 }
 
-/* Data the driver returned an error for isn't offered to it again. */
-static void quarantine(struct device_cache *cache, const struct hash128 *hash)
+/* Data the driver returned an error for isn't offered to it again, unless it was only short of memory. */
+static void note_driver_error(struct device_cache *cache, const struct hash128 *hash, VkResult result)
 {
+    bool starved = result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
     pthread_mutex_lock(&cache->lock);
-    ledger_add_rejected(&cache->ledger, hash, clock_unix_seconds());
-    cache->counters.quarantined++;
     cache->counters.retries++;
+    if (!starved) {
+        ledger_add_rejected(&cache->ledger, hash, clock_unix_seconds());
+        cache->counters.quarantined++;
+    }
     pthread_mutex_unlock(&cache->lock);
     writer_ledger_changed(cache);
+    device_cache_reject(cache, POLICY_DRIVER_ERROR, "the application's cache data",
+                        enum_VkResult_name(result));
 }
 
 static void notice_dropped_data(struct device_cache *cache, VkPipelineCache handle, size_t payload_size)
@@ -93,9 +98,7 @@ static VkResult create_with_payload(struct device_cache *cache, PFN_vkCreatePipe
         remember(cache, *out, &facts);
         return result;
     }
-    quarantine(cache, &decision->payload_hash);
-    device_cache_reject(cache, POLICY_DRIVER_ERROR, "the application's cache data",
-                        enum_VkResult_name(result));
+    note_driver_error(cache, &decision->payload_hash, result);
     info->initialDataSize = 0;
     info->pInitialData = NULL;
     result = next(device, info, allocator, out);

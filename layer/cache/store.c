@@ -188,3 +188,17 @@ int store_load(struct store *store, struct store_blob *out, enum envelope_verdic
     close(fd);
     return error;
 }
+
+uint64_t store_file_size(const struct store *store)
+{
+    char name[STORE_NAME_SIZE];
+    struct store_problem problem;
+    struct stat stat;
+    int directory = store_directory_open(store, false, &problem);
+    if (directory < 0)
+        return 0;
+    store_name(store, ".vkcache", name);
+    int error = fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW);
+    close(directory);
+    return error == 0 && S_ISREG(stat.st_mode) ? (uint64_t)stat.st_size : 0;
+}

@@ -163,9 +163,9 @@ static void forget_in_child(void *device)
         device_cache_after_fork(cache);
 }
 
-static void forget_report_in_child(void *instance)
+static void forget_messages_in_child(void *instance)
 {
-    report_after_fork(((struct instance *)instance)->report);
+    instance_after_fork(instance);
 }
 
 static void init_conditions(void)
@@ -187,7 +187,7 @@ static void after_fork_in_child(void)
     handles_after_fork(&instance_table);
     handles_after_fork(&device_table);
     handles_visit(&device_table, forget_in_child);
-    handles_visit(&instance_table, forget_report_in_child);
+    handles_visit(&instance_table, forget_messages_in_child);
 }
 
 /* Waits for the worker to be done with the device, at most until `deadline`, but never leaves it alone inside
@@ -226,6 +226,7 @@ static void stop_at_exit(void)
                 unlist(cache);
             else
                 cache->job.abandoned = true;
+            device_cache_report_summary(cache);
             cache = next;
         }
         writer.stop = true;

@@ -338,7 +338,7 @@ static VkResult get_data(struct cache *cache, const struct fault_effects *effect
     }
     *size = write_data(cache, out, capacity);
     if (*size == needed && effects->shortfall) {
-        *size -= effects->shortfall < needed ? effects->shortfall : needed;
+        *size -= effects->shortfall < needed ? (size_t)effects->shortfall : needed;
         return VK_SUCCESS;
     }
     return *size < needed ? VK_INCOMPLETE : VK_SUCCESS;

@@ -406,7 +406,7 @@ bool fault_wait_blocked(uint32_t count, uint32_t timeout_ms)
     bool reached;
 
     clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += timeout_ms / 1000;
+    end.tv_sec += (time_t)(timeout_ms / 1000);
     end.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
     if (end.tv_nsec >= 1000000000) {
         end.tv_sec++;

@@ -175,7 +175,7 @@ class Registry:
                     self.core.setdefault(item, version)
         for extension in root.findall("extensions/extension"):
             # Platforms' and provisional extensions need definitions that plain vulkan.h doesn't have.
-            if extension.get("platform") or not is_vulkan(extension, "supported"):
+            if extension.get("platform") or extension.get("provisional") or not is_vulkan(extension, "supported"):
                 continue
             if extension.get("supported") == "disabled":
                 continue
@@ -319,7 +319,7 @@ class Entries:
             for p in self.outputs(command):
                 count = self.count(p, command)
                 if count == "1":
-                    out.append("    if (call.ran)")
+                    out.append("    if (call.ran && result >= 0)")
                     out.append(f"        call.handle = (uint64_t)(uintptr_t)*{p.name};")
                 if count is not None:
                     failed.append((p, count))

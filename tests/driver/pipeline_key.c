@@ -52,6 +52,8 @@ uint64_t pipeline_flags(enum pipeline_kind kind, const void *info)
 void pipeline_stages(enum pipeline_kind kind, const void *info, uint32_t *count,
                      const VkPipelineShaderStageCreateInfo **stages)
 {
+    *count = 0;
+    *stages = NULL;
     switch (kind) {
     case PIPELINE_GRAPHICS:
         *count = ((const VkGraphicsPipelineCreateInfo *)info)->stageCount;

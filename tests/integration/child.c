@@ -13,6 +13,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* For the sanitizers' runtimes, which look these up: the machine's drivers and loader aren't what is tested.
+ */
+const char *__lsan_default_suppressions(void);
+const char *__tsan_default_suppressions(void);
+const char *__tsan_default_options(void);
+
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libvulkan_lvp.so\nleak:libvulkan_radeon.so\nleak:libLLVM\nleak:libVkLayer_khronos_"
+           "validation.so\n";
+}
+
+const char *__tsan_default_suppressions(void)
+{
+    return "called_from_lib:libvulkan_lvp.so\ncalled_from_lib:libvulkan_radeon.so\ncalled_from_lib:libLLVM-"
+           "15.so.1\n"
+           "called_from_lib:libVkLayer_khronos_validation.so\n";
+}
+
+const char *__tsan_default_options(void)
+{
+    return "die_after_fork=0"; /* the child of a fork may go on with threads of its own */
+}
+
 static int message_fd = STDERR_FILENO; /* the runner's standard error, whatever the child's is */
 
 void child_fail(const char *file, int line, const char *condition, const char *format, ...)

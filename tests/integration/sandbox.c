@@ -23,6 +23,11 @@ static void make_folder(const char *path)
         die(path);
 }
 
+bool sandbox_has(const char *path)
+{
+    return access(path, R_OK) == 0;
+}
+
 void sandbox_create(struct sandbox *sandbox)
 {
     static const char *const folders[] = {"home",

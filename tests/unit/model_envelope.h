@@ -10,22 +10,13 @@
 
 #define MODEL_NOT_VALID SIZE_MAX
 
-static inline bool model_is_zero(const uint8_t *data, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        if (data[i] != 0)
-            return false;
-    }
-    return true;
-}
-
 /* Whether a magic or an end mark stands where one belongs, for some padding. */
 static inline bool model_has_mark(const uint8_t *data, size_t size)
 {
     for (size_t padding = 0; padding <= ENVELOPE_MAX_PADDING && padding <= size; padding++) {
         size_t end = size - padding;
 
-        if (!model_is_zero(data + end, padding))
+        if (padding > 0 && data[end] != 0)
             return false;
         if (end >= 8 && memcmp(data + end - 8, "\r\nRCEND\xb7", 8) == 0)
             return true;
@@ -39,13 +30,13 @@ static inline bool model_has_mark(const uint8_t *data, size_t size)
 static inline size_t model_payload_size(const uint8_t *data, size_t size, const struct cache_identity *self)
 {
     for (size_t padding = 0; padding <= ENVELOPE_MAX_PADDING && padding + ENVELOPE_SIZE <= size; padding++) {
-        size_t payload_size = size - padding - ENVELOPE_SIZE;
+        size_t end = size - padding, payload_size = end - ENVELOPE_SIZE;
         struct hash128 hash;
         uint8_t sealed[ENVELOPE_SIZE];
 
-        if (!model_is_zero(data + size - padding, padding))
+        if (padding > 0 && data[end] != 0)
             return MODEL_NOT_VALID;
-        if (data[size - padding - 1] == 0)
+        if (data[end - 1] == 0)
             continue; /* only to be fast: a sealed envelope doesn't end in zero */
         hash = hash128_of(data, payload_size);
         envelope_seal(sealed, self, payload_size, &hash);
