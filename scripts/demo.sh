@@ -21,6 +21,7 @@ layer=$build/layers
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export MESA_SHADER_CACHE_DISABLE=true # the driver's own cache on disk would hide what the layer does
+export VK_ROBUST_CACHE_LOAD_TIMEOUT=60000
 export VK_ROBUST_CACHE_DIR=$work/store VK_ROBUST_CACHE_REPORT_FILE=$work/report VK_ROBUST_CACHE_LOG_LEVEL=error
 
 # What the program says of itself, one field of it

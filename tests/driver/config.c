@@ -8,6 +8,7 @@
 
 #include "driver.h"
 #include "journal.h"
+#include "pipelines.h"
 
 /* Everything that fault_configure() replaces at once. */
 struct configuration {
@@ -271,5 +272,6 @@ int fault_reset(void)
 {
     pthread_once(&current_once, configure_first);
     journal_clear();
+    pipeline_counters_reset();
     return configure_from_environment();
 }

@@ -3,39 +3,55 @@
  * the very same copy, and since it is linked `-z nodelete` its state outlives every instance. Processes that
  * can't ask get the same by the environment variable FAULT_DRIVER and by the journal's file. All functions:
  * any thread, unless they say otherwise.
- *
- * FAULT_DRIVER and fault_configure() take a list of items separated by ';'. Numbers are decimal or 0x...
+ */
+/* clang-format off */
+/* FAULT_DRIVER and fault_configure() take a list of items separated by ';'. Numbers are decimal or 0x...
  *
  *   Identity (taken at vkCreateInstance):
  *     api=1.3  vendor=0x1fa7  device=1  driver_version=1  driver_id=0  driver_name=...  driver_info=...
- *     device_name=...  devices=1           the n-th physical device has deviceID device + n
+ *     device_name=...  devices=1           the n-th physical device has deviceID device + n, n from 0
  *     uuid=auto|constant|zero|<32 digits>  auto depends on vendor, device, driver version and driver name
  *     protected=1                          protected memory, and queues that take it
- *     hide=VK_KHR_x  show=VK_KHR_x         one more extension hidden or exposed; hide=<feature's sType as a
- * number> makes that structure report no feature Cache: keeps=entries|nothing|echo           nothing: 32
- * bytes always; echo: a new header and whatever the data was header=1|2|28                        header
- * version ONE, a version 2, or a header of 28 bytes entry_size=300                       bytes of a
- * pipeline's binary miss=0                               microseconds of busy time for a pipeline that isn't
- * in the cache defer=1|0                            whether deferred operations are taken up Journal:
- *     journal=/path                        text lines, one write() each, appended; several processes may
- * share it journal_commands=1                   vkCmd... get records too (they are always counted) Faults:
+ *     hide=VK_KHR_x  show=VK_KHR_x         one more extension hidden or exposed
+ *     hide=<number>                        the feature structure of this sType says that there are none
+ *   Cache (taken at vkCreateInstance):
+ *     keeps=entries|nothing|echo           nothing: 32 bytes always; echo: a header and the initial data
+ *     header=1|2|28                        header version ONE, a version 2, or a header of 28 bytes
+ *     entry_size=300                       bytes of a pipeline's binary
+ *     miss=0                               busy microseconds for a pipeline that isn't in the cache
+ *     defer=1|0                            whether deferred operations are taken up
+ *   Journal:
+ *     journal=/path                        a text line per record, one write() each, appended: several
+ *                                          processes may share it
+ *     journal_commands=1                   vkCmd... get records too (they are always counted)
+ *   Faults:
  *     fault=<function or glob>[,call=2|2+|2-5][,when=<condition>][,<effect>...]
  *
  *   A rule counts the calls that fit its function and its condition, from 1; `call` picks among those, all by
- * default. Conditions: data, nodata      vkCreatePipelineCache with or without data; a pipeline creation with
- * a cache that was created with data (or none such) corrupt           that data isn't what this driver wrote:
- * an entry's checksum is wrong or it is cut short query, fetch      vkGet...Data and the like, without or
- * with a place to write to extension:<name>  vkCreateDevice or vkCreateInstance that enables it chain:<sType>
- * the create-info's chain has this structure (by number) Effects: result=<number>   below 0: the call does
- * nothing and returns it (device lost: everything later does too); else the call is done and then returns it.
- * With `after` it is done in either case. delay=<microseconds> block             until fault_release();
- * block=fd:<n>: until that descriptor is readable; block=<path>: opens that FIFO for reading and waits for
- * the writer's end to close crash=segv|abort|kill drop              vkCreatePipelineCache ignores the data
+ *   default. Where several rules fit a call their effects add up; of two results the first counts.
+ *   Conditions:
+ *     data, nodata      vkCreatePipelineCache with or without data; a pipeline creation with a cache that
+ *                       was created with data, or without such a cache
+ *     corrupt           that data isn't as this driver wrote it: an entry's checksum is wrong, or it is cut
+ *     query, fetch      vkGet...Data and the like, without or with a place to write to
+ *     extension:<name>  vkCreateDevice or vkCreateInstance that enables it
+ *     chain:<sType>     the create-info's chain has this structure (by number)
+ *   Effects:
+ *     result=<number>   for functions that return a VkResult. Below 0: the call does nothing and returns it
+ *                       (after VK_ERROR_DEVICE_LOST, -4, the device is lost for good); else the call is done
+ *                       and then returns it. With `after` the call is done in either case.
+ *     delay=<microseconds>
+ *     block             until fault_release()
+ *     block=fd:<n>      until that descriptor is readable
+ *     block=<path>      opens that FIFO for reading and waits until the writer's end is closed
+ *     crash=segv|abort|kill
+ *     drop              vkCreatePipelineCache ignores the data
  *     grow=<bytes>      vkGetPipelineCacheData finds the cache that much larger than before
  *     untouched         ... leaves *pDataSize as it was
  *     short=<bytes>     ... writes that much less than it promised
  *     reported=<bytes>  ... says this size
  */
+/* clang-format on */
 #ifndef FAULT_DRIVER_H
 #define FAULT_DRIVER_H
 

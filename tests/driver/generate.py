@@ -319,7 +319,7 @@ class Entries:
             for p in self.outputs(command):
                 count = self.count(p, command)
                 if count == "1":
-                    out.append("    if (call.ran)")
+                    out.append("    if (call.ran && result >= 0)")
                     out.append(f"        call.handle = (uint64_t)(uintptr_t)*{p.name};")
                 if count is not None:
                     failed.append((p, count))

@@ -19,6 +19,12 @@ uint64_t fault_cache_misses(void)
     return atomic_load(&misses);
 }
 
+void pipeline_counters_reset(void)
+{
+    atomic_store(&hits, 0);
+    atomic_store(&misses, 0);
+}
+
 VkResult driver_vkCreateShaderModule(VkDevice device, const VkShaderModuleCreateInfo *info,
                                      const VkAllocationCallbacks *allocator, VkShaderModule *out)
 {

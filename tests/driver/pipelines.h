@@ -39,6 +39,9 @@ struct pipeline_job {
 
 VkResult pipeline_job_run(const struct pipeline_job *job);
 
+/* What fault_cache_hits() and fault_cache_misses() count starts anew. */
+void pipeline_counters_reset(void);
+
 /* deferred.c: false if the operation isn't taken up, and the caller has to do it. The job is copied. */
 bool deferred_take(VkDeferredOperationKHR operation, const struct pipeline_job *job);
 

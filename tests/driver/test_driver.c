@@ -1126,6 +1126,80 @@ static void submit_waits_for_its_timeline(void **state)
     fixture_finish(&f);
 }
 
+static void destruction_as_another_type_is_recorded(void **state)
+{
+    struct fixture f;
+    struct vulkan_client *c = &f.client;
+    VkSemaphore semaphore;
+
+    fixture_init(&f, "");
+    semaphore = create_timeline(c);
+    c->vkDestroyFence(c->device, (VkFence)(uintptr_t)semaphore, NULL);
+    assert_int_equal(fault_journal_events(FAULT_EVENT_MISUSE), 1);
+    assert_int_equal(fault_live_objects(VK_OBJECT_TYPE_SEMAPHORE), 1);
+    assert_int_equal(fault_reset(), 0);
+    c->vkDestroySemaphore(c->device, semaphore, NULL);
+    fixture_finish(&f);
+}
+
+static void graphics_pipelines_are_told_apart_by_their_state(void **state)
+{
+    VkPipelineRasterizationStateCreateInfo rasterization = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
+        .rasterizerDiscardEnable = VK_TRUE,
+        .lineWidth = 1};
+    const VkPipelineVertexInputStateCreateInfo vertices = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
+    VkPipelineInputAssemblyStateCreateInfo assembly = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO};
+    /* With rasterization off these "are ignored": an application may leave them wild. */
+    const void *wild = (const void *)(uintptr_t)0xdead0;
+    VkPipelineCache cache;
+    struct fixture f;
+    struct vulkan_client *c = &f.client;
+
+    fixture_init(&f, "");
+    const VkPipelineShaderStageCreateInfo stage = {.sType =
+                                                       VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                                                   .stage = VK_SHADER_STAGE_VERTEX_BIT,
+                                                   .module = f.module,
+                                                   .pName = "main"};
+    const VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+                                               .stageCount = 1,
+                                               .pStages = &stage,
+                                               .pVertexInputState = &vertices,
+                                               .pInputAssemblyState = &assembly,
+                                               .pTessellationState = wild,
+                                               .pViewportState = wild,
+                                               .pRasterizationState = &rasterization,
+                                               .pMultisampleState = wild,
+                                               .pDepthStencilState = wild,
+                                               .pColorBlendState = wild,
+                                               .layout = f.layout};
+
+    cache = create_cache(c, NULL, 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        VkPipeline pipeline;
+
+        assembly.topology = i & 1 ? VK_PRIMITIVE_TOPOLOGY_LINE_LIST : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
+        assert_int_equal(c->vkCreateGraphicsPipelines(c->device, cache, 1, &info, NULL, &pipeline),
+                         VK_SUCCESS);
+        assert_int_equal(fault_cache_entries(cache), i == 0 ? 1 : 2);
+        c->vkDestroyPipeline(c->device, pipeline, NULL);
+    }
+    rasterization.cullMode = VK_CULL_MODE_BACK_BIT;
+    {
+        VkPipeline pipeline;
+
+        assert_int_equal(c->vkCreateGraphicsPipelines(c->device, cache, 1, &info, NULL, &pipeline),
+                         VK_SUCCESS);
+        c->vkDestroyPipeline(c->device, pipeline, NULL);
+    }
+    assert_int_equal(fault_cache_entries(cache), 3);
+    destroy_cache(c, cache);
+    fixture_finish(&f);
+}
+
 static VkCommandBuffer begin_commands(struct vulkan_client *c, VkCommandPool *pool)
 {
     const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
@@ -1254,6 +1328,88 @@ static void deferred_pipelines_are_made_by_the_join(void **state)
         fixture_finish(&f);
     }
 }
+
+#ifdef VK_KHR_pipeline_binary
+static void binaries_make_pipelines_without_compiling(void **state)
+{
+    const char *const names[] = {"VK_KHR_pipeline_binary", "VK_KHR_maintenance5"};
+    const struct vulkan_client_config config = {.device_extension_count = 2, .device_extensions = names};
+    VkPipelineBinaryCreateInfoKHR create = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_CREATE_INFO_KHR};
+    VkPipelineBinaryHandlesInfoKHR handles = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_HANDLES_INFO_KHR};
+    VkPipelineBinaryDataInfoKHR data_info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_DATA_INFO_KHR};
+    VkPipelineBinaryKeyKHR key = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_KEY_KHR};
+    VkPipelineBinaryInfoKHR chained = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR, .binaryCount = 1};
+    struct fault_record record;
+    struct compute_info compute;
+    VkPipelineBinaryKHR binary;
+    VkPipeline pipeline, again;
+    uint8_t buffer[1024];
+    size_t size = 0;
+    struct fixture f;
+    struct vulkan_client *c = &f.client;
+
+    fixture_init_config(&f, "", &config);
+    PFN_vkCreatePipelineBinariesKHR create_binaries =
+        (PFN_vkCreatePipelineBinariesKHR)c->vkGetDeviceProcAddr(c->device, "vkCreatePipelineBinariesKHR");
+    PFN_vkGetPipelineBinaryDataKHR get_binary =
+        (PFN_vkGetPipelineBinaryDataKHR)c->vkGetDeviceProcAddr(c->device, "vkGetPipelineBinaryDataKHR");
+    PFN_vkDestroyPipelineBinaryKHR destroy_binary =
+        (PFN_vkDestroyPipelineBinaryKHR)c->vkGetDeviceProcAddr(c->device, "vkDestroyPipelineBinaryKHR");
+
+    compute_info_init(&compute, &f, 1, 0);
+    assert_int_equal(
+        c->vkCreateComputePipelines(c->device, VK_NULL_HANDLE, 1, &compute.info, NULL, &pipeline),
+        VK_SUCCESS);
+    create.pipeline = pipeline;
+    assert_int_equal(create_binaries(c->device, &create, NULL, &handles), VK_SUCCESS);
+    assert_int_equal(handles.pipelineBinaryCount, 1);
+    handles.pPipelineBinaries = &binary;
+    assert_int_equal(create_binaries(c->device, &create, NULL, &handles), VK_SUCCESS);
+    data_info.pipelineBinary = binary;
+    assert_int_equal(get_binary(c->device, &data_info, &key, &size, NULL), VK_SUCCESS);
+    assert_in_range(size, 1, sizeof(buffer));
+    size--;
+    assert_int_equal(get_binary(c->device, &data_info, &key, &size, buffer), VK_ERROR_NOT_ENOUGH_SPACE_KHR);
+    assert_int_equal(get_binary(c->device, &data_info, &key, &size, buffer), VK_SUCCESS);
+    chained.pPipelineBinaries = &binary;
+    compute.info.pNext = &chained;
+    assert_int_equal(c->vkCreateComputePipelines(c->device, VK_NULL_HANDLE, 1, &compute.info, NULL, &again),
+                     VK_SUCCESS);
+    assert_true(fault_journal_last("vkCreateComputePipelines", &record));
+    assert_int_equal(record.chained, FAULT_CHAINED_BINARY);
+    assert_int_equal(record.misses, 0);
+    destroy_binary(c->device, binary, NULL);
+    c->vkDestroyPipeline(c->device, again, NULL);
+    c->vkDestroyPipeline(c->device, pipeline, NULL);
+    fixture_finish(&f);
+}
+
+static void flags2_replace_flags(void **state)
+{
+    const char *const names[] = {"VK_KHR_maintenance5"};
+    const struct vulkan_client_config config = {.device_extension_count = 1, .device_extensions = names};
+    const VkPipelineCreateFlags2CreateInfoKHR flags = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR,
+        .flags = VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT_KHR};
+    struct fault_record record;
+    struct compute_info compute;
+    VkPipeline pipeline;
+    struct fixture f;
+    struct vulkan_client *c = &f.client;
+
+    fixture_init_config(&f, "", &config);
+    compute_info_init(&compute, &f, 1, 0);
+    compute.info.pNext = &flags;
+    assert_int_equal(
+        c->vkCreateComputePipelines(c->device, VK_NULL_HANDLE, 1, &compute.info, NULL, &pipeline),
+        VK_PIPELINE_COMPILE_REQUIRED);
+    assert_true(pipeline == VK_NULL_HANDLE);
+    assert_true(fault_journal_last("vkCreateComputePipelines", &record));
+    assert_int_equal(record.chained, FAULT_CHAINED_FLAGS2);
+    assert_int_equal(record.flags, VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT);
+    fixture_finish(&f);
+}
+#endif
 
 #define THREADS 8
 #define PIPELINES_PER_THREAD 20
@@ -1412,9 +1568,15 @@ int main(void)
         cmocka_unit_test(leaks_are_recorded),
         cmocka_unit_test(journal_file_has_a_line_per_record),
         cmocka_unit_test(submit_waits_for_its_timeline),
+        cmocka_unit_test(destruction_as_another_type_is_recorded),
+        cmocka_unit_test(graphics_pipelines_are_told_apart_by_their_state),
         cmocka_unit_test(commands_are_recorded_with_their_arguments),
         cmocka_unit_test(executed_commands_set_events),
         cmocka_unit_test(deferred_pipelines_are_made_by_the_join),
+#ifdef VK_KHR_pipeline_binary
+        cmocka_unit_test(binaries_make_pipelines_without_compiling),
+        cmocka_unit_test(flags2_replace_flags),
+#endif
         cmocka_unit_test(cache_may_be_used_by_many_threads),
         cmocka_unit_test(swapchain_images_come_back_by_presenting),
         cmocka_unit_test(memory_is_real),

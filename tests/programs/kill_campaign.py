@@ -38,7 +38,8 @@ class Campaign:
         self.folder = folder
         self.store = os.path.join(folder, "store")
         self.env = dict(os.environ, MESA_SHADER_CACHE_DISABLE="true", __GL_SHADER_DISK_CACHE="0",
-                        VK_ROBUST_CACHE_DIR=self.store, VK_ROBUST_CACHE_LOG_LEVEL="debug")
+                        VK_ROBUST_CACHE_DIR=self.store, VK_ROBUST_CACHE_LOG_LEVEL="debug",
+                        VK_ROBUST_CACHE_LOAD_TIMEOUT="60000")
         self.log = os.path.join(folder, "log")
         self.during_saves = 0
         self.guards = 0

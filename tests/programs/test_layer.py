@@ -21,7 +21,7 @@ class UnderTheLayer(unittest.TestCase):
         self.folder = folder.name
         self.report = os.path.join(self.folder, "report")
         self.env = dict(os.environ, MESA_SHADER_CACHE_DISABLE="true", ASAN_OPTIONS="detect_leaks=0",
-                        VK_ROBUST_CACHE_DIR=os.path.join(self.folder, "store"),
+                        VK_ROBUST_CACHE_LOAD_TIMEOUT="60000", VK_ROBUST_CACHE_DIR=os.path.join(self.folder, "store"),
                         VK_ROBUST_CACHE_REPORT_FILE=self.report)
 
     def command(self, *options, layer=True, program="vkpipes"):
