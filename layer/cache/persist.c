@@ -98,18 +98,49 @@ static void *get_data(struct device_cache *cache, VkPipelineCache handle, uint64
     return NULL;
 }
 
-/* Unites caches that pipelines may use in a private one: none of them is ever a merge's destination. */
-static VkPipelineCache unite(struct device_cache *cache, const VkPipelineCache *sources, uint32_t count)
+static bool merge(struct device_cache *cache, VkPipelineCache into, const VkPipelineCache *sources,
+                  uint32_t count)
 {
     const struct device *device = cache->device;
+    return device->next.MergePipelineCaches(device->handle, into, count, sources) == VK_SUCCESS;
+}
+
+/* Unites caches that go away after it: the driver may move their entries. */
+static VkPipelineCache unite(struct device_cache *cache, const VkPipelineCache *sources, uint32_t count)
+{
     VkResult result;
     VkPipelineCache united = create_cache(cache, NULL, 0, &result);
-    if (!united)
-        return VK_NULL_HANDLE;
-    if (device->next.MergePipelineCaches(device->handle, united, count, sources) == VK_SUCCESS)
+    if (!united || merge(cache, united, sources, count))
         return united;
     destroy_cache(cache, united);
     return VK_NULL_HANDLE;
+}
+
+static bool merge_copy(struct device_cache *cache, VkPipelineCache into, VkPipelineCache source)
+{
+    VkPipelineCache copy = device_cache_copy(cache, source);
+    if (!copy)
+        return false;
+    keep_private(cache, copy);
+    bool merged = merge(cache, into, &copy, 1);
+    destroy_cache(cache, copy);
+    return merged;
+}
+
+/* Unites caches that pipelines may use, in a private one. They stay as they are. */
+static VkPipelineCache unite_copies(struct device_cache *cache, const VkPipelineCache *sources,
+                                    uint32_t count)
+{
+    VkPipelineCache united = device_cache_copy(cache, sources[0]);
+    if (!united)
+        return VK_NULL_HANDLE;
+    keep_private(cache, united);
+    for (uint32_t i = 1; i < count; i++)
+        if (!merge_copy(cache, united, sources[i])) {
+            destroy_cache(cache, united);
+            return VK_NULL_HANDLE;
+        }
+    return united;
 }
 
 /* --- Loading
@@ -437,7 +468,8 @@ static void free_harvests(struct harvest *harvests)
     }
 }
 
-/* What there is to unite: the stand-ins, and the bytes of the application's caches that have gone. */
+/* What there is to unite: the stand-ins, what other processes brought, and the bytes of the application's
+ * caches that have gone. */
 static enum step gather(struct device_cache *cache, struct harvest *harvests, VkPipelineCache *sources,
                         uint32_t *count, uint32_t *stand_ins)
 {
@@ -450,6 +482,8 @@ static enum step gather(struct device_cache *cache, struct harvest *harvests, Vk
     /* An empty live cache adds nothing, and without it the loaded one can be read directly. */
     if (live && (!loaded || data_size(cache, live) > cache->empty_size))
         sources[(*count)++] = live;
+    if (cache->others)
+        sources[(*count)++] = cache->others;
     *stand_ins = *count;
     for (struct harvest *harvest = harvests; harvest; harvest = harvest->next) {
         struct store_blob blob = {
@@ -492,7 +526,7 @@ static enum step read_united(struct device_cache *cache, const VkPipelineCache *
                              struct payload *out)
 {
     const char *problem;
-    VkPipelineCache united = count > 1 ? unite(cache, sources, count) : sources[0];
+    VkPipelineCache united = count > 1 ? unite_copies(cache, sources, count) : sources[0];
     if (!united)
         return STEP_NOTHING;
     out->size = 0;
@@ -520,8 +554,8 @@ static enum step read_united(struct device_cache *cache, const VkPipelineCache *
     return STEP_NOTHING;
 }
 
-/* Another process wrote the file since: takes its entries in. On STEP_DONE `payload` may replace the file: it
- * is the union, or the file holds nothing usable. */
+/* Another process wrote the file since: takes its entries in, for this and later saves. On STEP_DONE
+ * `payload` may replace the file: it is the union, or the file holds nothing usable. */
 static enum step unite_with_disk(struct device_cache *cache, VkPipelineCache *sources, uint32_t count,
                                  struct payload *payload)
 {
@@ -536,11 +570,15 @@ static enum step unite_with_disk(struct device_cache *cache, VkPipelineCache *so
     struct payload both;
     sources[count] = disk;
     step = read_united(cache, sources, count + 1, &both);
-    destroy_cache(cache, disk);
-    if (step == STEP_DONE) {
-        free(payload->data);
-        *payload = both;
+    if (step != STEP_DONE) {
+        destroy_cache(cache, disk);
+        return step;
     }
+    if (cache->others)
+        destroy_cache(cache, cache->others);
+    cache->others = disk;
+    free(payload->data);
+    *payload = both;
     return step;
 }
 
@@ -603,7 +641,7 @@ static enum step write_store(struct device_cache *cache, VkPipelineCache *source
 
 static enum step save_data(struct device_cache *cache, struct harvest *harvests)
 {
-    VkPipelineCache sources[DEVICE_CACHE_HARVESTS + 3];
+    VkPipelineCache sources[DEVICE_CACHE_HARVESTS + 4]; /* stand-ins, others, harvests, the file's */
     uint32_t count, stand_ins;
     struct payload payload;
     enum step step = gather(cache, harvests, sources, &count, &stand_ins);

@@ -137,7 +137,10 @@ static bool seed(struct device_cache *cache, VkPipelineCache handle, struct app_
         guarded_use_begin(cache, guard);
     pthread_mutex_unlock(&cache->lock);
 
-    bool merged = device->next.MergePipelineCaches(device->handle, handle, 1, &loaded) == VK_SUCCESS;
+    VkPipelineCache copy = device_cache_copy(cache, loaded);
+    bool merged = copy && device->next.MergePipelineCaches(device->handle, handle, 1, &copy) == VK_SUCCESS;
+    if (copy)
+        device->next.DestroyPipelineCache(device->handle, copy, NULL);
 
     pthread_mutex_lock(&cache->lock);
     if (guarded)
