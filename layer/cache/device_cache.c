@@ -10,7 +10,6 @@
 #include "driver_identity.h"
 
 #define NS_PER_SECOND 1000000000ull
-#define COPY_TRIES 3         /* a cache that pipelines use may grow between the two calls */
 #define EMPTY_SIZE_MAX 65536 /* bytes of an empty cache that are worth a look */
 #define LOAD_TIMEOUT_MIN_NS (NS_PER_SECOND / 5)
 #define LOAD_TIMEOUT_MAX_NS (3 * NS_PER_SECOND)
@@ -86,40 +85,6 @@ static VkPipelineCache create_live(struct device_cache *cache)
     report_log(cache->report, REPORT_DEBUG, "an empty cache of this driver has %llu bytes",
                (unsigned long long)size);
     return live;
-}
-
-static VkPipelineCache create_from_data(const struct device *device, const void *data, size_t size)
-{
-    VkPipelineCacheCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, .initialDataSize = size, .pInitialData = data};
-    VkPipelineCache out;
-    return device->next.CreatePipelineCache(device->handle, &info, NULL, &out) == VK_SUCCESS ? out
-                                                                                             : VK_NULL_HANDLE;
-}
-
-VkPipelineCache device_cache_copy(const struct device_cache *cache, VkPipelineCache source)
-{
-    const struct device *device = cache->device;
-    VkPipelineCache copy = VK_NULL_HANDLE;
-    VkResult result = VK_INCOMPLETE;
-    for (int i = 0; i < COPY_TRIES && result == VK_INCOMPLETE; i++) {
-        size_t size = 0;
-        result = device->next.GetPipelineCacheData(device->handle, source, &size, NULL);
-        if (result != VK_SUCCESS)
-            break;
-        /* A driver that keeps nothing may take a header for something to keep. */
-        if (size <= cache->empty_size)
-            return create_from_data(device, NULL, 0);
-        size_t room = size;
-        void *data = malloc(room);
-        if (!data)
-            break;
-        result = device->next.GetPipelineCacheData(device->handle, source, &size, data);
-        if (result == VK_SUCCESS && size <= room)
-            copy = create_from_data(device, data, size);
-        free(data);
-    }
-    return copy;
 }
 
 static struct store *create_store(struct device_cache *cache, const char *root, bool read_only)

@@ -78,11 +78,10 @@ struct device_cache {
     struct store *read_stores[DEVICE_CACHE_READ_DIRS];
     uint32_t read_store_count;
     bool rebuild;              /* the store had outgrown max_size: this run's entries take its place */
+    bool disk_has_more;        /* the file holds entries of other processes, which this one's caches don't */
     bool keeps_nothing;        /* the driver puts nothing into its data */
     struct hash128 saved_hash; /* payload of the last load or save */
     uint64_t last_save_size;
-    VkPipelineCache
-        others; /* what other processes had put into the file by our last save; also in private_caches */
     /* Caches that no pipeline uses, made by the worker for its own ends. If the worker is abandoned inside a
      * file operation, the device's end destroys what is left here. */
     VkPipelineCache private_caches[DEVICE_CACHE_PRIVATE];
@@ -135,11 +134,6 @@ void device_cache_destroy(struct device_cache *cache);
 /* The one line, and the report's record, that say what came of it all: at the device's end, or at the
  * process's. */
 void device_cache_report_summary(struct device_cache *cache);
-
-/* A cache with the same entries, made from the source's data; VK_NULL_HANDLE if the driver won't. For merges:
- * RADV (Mesa 22.3) moves entries out of the sources, so nothing that is still needed may be one. Any thread.
- */
-VkPipelineCache device_cache_copy(const struct device_cache *cache, VkPipelineCache source);
 
 /* An error of a watched command (device.h). Any thread. */
 void device_cache_watch_result(struct device_cache *cache, VkResult result);
