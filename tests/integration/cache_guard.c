@@ -127,6 +127,18 @@ static void test_c09_one_death_costs_one_run(void **state)
     CHECK_EQUAL(report_number("summary", "hits"), PIPELINES);
 }
 
+/* Whoever killed the program: what was stored comes back, even if the run between did something else. */
+static void test_c09_set_aside_data_is_not_replaced(void **state)
+{
+    (void)state;
+    use_store(0);
+    die_with_store("fault=vkCreatePipelineCache,when=data,crash=kill");
+    use_store(100);
+    CHECK_EQUAL(report_number("summary", "hits"), 0);
+    use_store(0);
+    CHECK_EQUAL(report_number("summary", "hits"), PIPELINES);
+}
+
 static void test_c09_two_deaths_close_together_are_one(void **state)
 {
     (void)state;
@@ -373,6 +385,7 @@ int main(void)
         HARNESS_TEST(test_c09_dies_in_create_and_again_two_runs_later),
         HARNESS_TEST(test_c09_dies_in_the_first_pipeline_and_again_two_runs_later),
         HARNESS_TEST(test_c09_one_death_costs_one_run),
+        HARNESS_TEST(test_c09_set_aside_data_is_not_replaced),
         HARNESS_TEST(test_c09_two_deaths_close_together_are_one),
         HARNESS_TEST(test_c09_killed_at_another_moment_loses_nothing),
         HARNESS_TEST(test_c09_proven_data_is_not_guarded),
