@@ -10,6 +10,8 @@ source_dir=$(cd "$(dirname "$0")/.." && pwd)
 root=$1
 case $(realpath -m "$root") in "$source_dir"/*) echo "debian13.sh: $root lies in the checkout" >&2; exit 2 ;; esac
 [[ $(id -u) = 0 ]] || { echo "debian13.sh: needs root" >&2; exit 2; }
+# What is mounted in the root is seen by this script alone, and goes when it ends.
+[[ -n ${DEBIAN13_UNSHARED:-} ]] || DEBIAN13_UNSHARED=1 exec unshare --mount "$0" "$root"
 
 inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"; }
 
@@ -25,13 +27,6 @@ install_packages() {
     inside dpkg-query -W "${packages[@]}" >/dev/null 2>&1 && return
     inside apt-get update && inside DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${packages[@]}"
 }
-
-finish() {
-    for folder in dev/shm dev proc src; do
-        ! mountpoint -q "$root/$folder" || umount "$root/$folder"
-    done
-}
-trap finish EXIT
 
 log=$(mktemp)
 [[ -e $root/etc/debian_version ]] || make_root >"$log" 2>&1 || { tail -20 "$log" >&2; exit 1; }

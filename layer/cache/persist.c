@@ -1,6 +1,7 @@
 #include "persist.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,10 +63,8 @@ static size_t data_size(struct device_cache *cache, VkPipelineCache handle)
     return device->next.GetPipelineCacheData(device->handle, handle, &size, NULL) == VK_SUCCESS ? size : 0;
 }
 
-/* The cache's whole data, from malloc; NULL with a reason in *problem. Data that came with VK_INCOMPLETE or
- * an error is never stored. `max_size` bounds the allocation. */
-static void *get_data(struct device_cache *cache, VkPipelineCache handle, uint64_t max_size, size_t *size,
-                      const char **problem)
+void *persist_read_cache(struct device_cache *cache, VkPipelineCache handle, uint64_t max_size, size_t *size,
+                         const char **problem)
 {
     const struct device *device = cache->device;
     *problem = "the driver kept answering VK_INCOMPLETE";
@@ -98,18 +97,15 @@ static void *get_data(struct device_cache *cache, VkPipelineCache handle, uint64
     return NULL;
 }
 
-/* Unites caches that pipelines may use in a private one: none of them is ever a merge's destination. */
-static VkPipelineCache unite(struct device_cache *cache, const VkPipelineCache *sources, uint32_t count)
+/* Merges one private cache into another and destroys it. Only private ones: a cache that pipelines use is
+ * never a merge's destination, which the application would have to synchronise, nor its source: RADV of
+ * Mesa 22.3 moves the entries out of the source, without a lock. */
+static bool merge_private(struct device_cache *cache, VkPipelineCache into, VkPipelineCache from)
 {
     const struct device *device = cache->device;
-    VkResult result;
-    VkPipelineCache united = create_cache(cache, NULL, 0, &result);
-    if (!united)
-        return VK_NULL_HANDLE;
-    if (device->next.MergePipelineCaches(device->handle, united, count, sources) == VK_SUCCESS)
-        return united;
-    destroy_cache(cache, united);
-    return VK_NULL_HANDLE;
+    VkResult result = device->next.MergePipelineCaches(device->handle, into, 1, &from);
+    destroy_cache(cache, from);
+    return result == VK_SUCCESS;
 }
 
 /* --- Loading
@@ -303,33 +299,30 @@ static void publish(struct device_cache *cache, VkPipelineCache loaded, const st
 /* Loads the read-only stores, then the own one; several are united before anything uses them. */
 static enum step load_stores(struct device_cache *cache)
 {
-    VkPipelineCache parts[DEVICE_CACHE_READ_DIRS + 1];
-    uint32_t count = 0;
+    VkPipelineCache loaded = VK_NULL_HANDLE;
     struct hash128 hash = {{0}};
     bool all_proven = true;
     for (uint32_t i = 0; i <= cache->read_store_count; i++) {
         struct store *store = i < cache->read_store_count ? cache->read_stores[i] : cache->store;
         if (!store || (store == cache->store && cache->rebuild))
             continue;
+        VkPipelineCache part;
         bool proven = false;
-        enum step step = load_store(cache, store, &parts[count], &hash, &proven);
+        enum step step = load_store(cache, store, &part, &hash, &proven);
         if (step == STEP_GONE)
             return step;
         if (step != STEP_DONE)
             continue;
-        count++;
+        if (!loaded)
+            loaded = part;
+        else if (!merge_private(cache, loaded, part))
+            continue;
         all_proven = all_proven && proven;
         if (store == cache->store)
             cache->saved_hash = hash;
     }
-    if (!count)
-        return STEP_NOTHING;
-    VkPipelineCache loaded = count > 1 ? unite(cache, parts, count) : parts[0];
     if (!loaded)
-        loaded = parts[0];
-    for (uint32_t i = 0; i < count; i++)
-        if (parts[i] != loaded)
-            destroy_cache(cache, parts[i]);
+        return STEP_NOTHING;
     publish(cache, loaded, &hash, all_proven);
     return STEP_DONE;
 }
@@ -437,32 +430,6 @@ static void free_harvests(struct harvest *harvests)
     }
 }
 
-/* What there is to unite: the stand-ins, and the bytes of the application's caches that have gone. */
-static enum step gather(struct device_cache *cache, struct harvest *harvests, VkPipelineCache *sources,
-                        uint32_t *count, uint32_t *stand_ins)
-{
-    pthread_mutex_lock(&cache->lock);
-    VkPipelineCache loaded = cache->loaded, live = cache->live;
-    pthread_mutex_unlock(&cache->lock);
-    *count = 0;
-    if (loaded)
-        sources[(*count)++] = loaded;
-    /* An empty live cache adds nothing, and without it the loaded one can be read directly. */
-    if (live && (!loaded || data_size(cache, live) > cache->empty_size))
-        sources[(*count)++] = live;
-    *stand_ins = *count;
-    for (struct harvest *harvest = harvests; harvest; harvest = harvest->next) {
-        struct store_blob blob = {
-            .data = harvest->data, .size = harvest->size, .hash = hash128_of(harvest->data, harvest->size)};
-        enum step step =
-            create_from_payload(cache, &blob, false, "a cache of the application", &sources[*count]);
-        if (step == STEP_GONE)
-            return step;
-        *count += step == STEP_DONE;
-    }
-    return *count ? STEP_DONE : STEP_NOTHING;
-}
-
 struct payload {
     void *data; /* malloc'd */
     size_t size;
@@ -487,61 +454,141 @@ static void plan_rebuild(struct device_cache *cache, uint64_t size)
     writer_ledger_changed(cache);
 }
 
-/* The united data of all sources, if it is worth storing. */
-static enum step read_united(struct device_cache *cache, const VkPipelineCache *sources, uint32_t count,
-                             struct payload *out)
+/* The whole data of one cache. */
+static enum step read_payload(struct device_cache *cache, VkPipelineCache handle, struct payload *out)
 {
     const char *problem;
-    VkPipelineCache united = count > 1 ? unite(cache, sources, count) : sources[0];
-    if (!united)
-        return STEP_NOTHING;
     out->size = 0;
-    out->data = get_data(cache, united, cache->max_size - ENVELOPE_SIZE, &out->size, &problem);
-    if (count > 1)
+    out->data = persist_read_cache(cache, handle, cache->max_size - ENVELOPE_SIZE, &out->size, &problem);
+    if (out->data)
+        return STEP_DONE;
+    if (out->size > cache->max_size - ENVELOPE_SIZE)
+        plan_rebuild(cache, out->size);
+    struct store_problem trouble;
+    snprintf(trouble.text, sizeof(trouble.text), "nothing is saved now: the driver's data (%llu bytes): %s",
+             (unsigned long long)out->size, problem);
+    say_trouble(cache, &trouble);
+    return STEP_FAILED;
+}
+
+/* Makes a private cache of data and merges it into *united, or makes it that if it is the first. */
+static enum step take_in(struct device_cache *cache, VkPipelineCache *united, const void *data, size_t size,
+                         const char *what)
+{
+    struct store_blob blob = {.data = (void *)(uintptr_t)data, .size = size, .hash = hash128_of(data, size)};
+    VkPipelineCache part;
+    bool proven;
+    if (size <= cache->empty_size)
+        return STEP_NOTHING;
+    if (judge_hash(cache, &blob.hash, &proven) != HASH_GOOD)
+        return STEP_NOTHING;
+    enum step step = create_from_payload(cache, &blob, proven, what, &part);
+    if (step != STEP_DONE)
+        return step;
+    if (*united)
+        return merge_private(cache, *united, part) ? STEP_DONE : STEP_FAILED;
+    *united = part;
+    return STEP_DONE;
+}
+
+static enum step take_in_cache(struct device_cache *cache, VkPipelineCache *united, VkPipelineCache handle)
+{
+    struct payload payload;
+    enum step step = read_payload(cache, handle, &payload);
+    if (step != STEP_DONE)
+        return step;
+    step = take_in(cache, united, payload.data, payload.size, "what was compiled in this run");
+    free(payload.data);
+    return step;
+}
+
+/* Unites the stand-ins and the data of the application's caches that have gone. */
+static enum step unite_sources(struct device_cache *cache, const VkPipelineCache *stand_ins, uint32_t count,
+                               const struct harvest *harvests, struct payload *out)
+{
+    VkPipelineCache united = VK_NULL_HANDLE;
+    enum step step = STEP_NOTHING;
+    for (uint32_t i = 0; i < count; i++) {
+        step = take_in_cache(cache, &united, stand_ins[i]);
+        if (step == STEP_GONE)
+            return step;
+        if (step == STEP_FAILED)
+            goto finish; /* a file without these entries would lose them */
+    }
+    for (const struct harvest *harvest = harvests; harvest; harvest = harvest->next)
+        if (take_in(cache, &united, harvest->data, harvest->size, "a cache of the application") == STEP_GONE)
+            return STEP_GONE;
+    step = united ? read_payload(cache, united, out) : STEP_NOTHING;
+finish:
+    if (united)
         destroy_cache(cache, united);
-    if (!out->data) {
-        if (out->size > cache->max_size - ENVELOPE_SIZE)
-            plan_rebuild(cache, out->size);
-        report_log(cache->report, REPORT_WARNING, "nothing is saved now: the driver's data (%llu bytes): %s",
-                   (unsigned long long)out->size, problem);
+    return step;
+}
+
+static void note_keeps_nothing(struct device_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    /* What is to be compiled may not be there yet, or have gone into a cache that was retired. */
+    bool unsure = cache->deferred_used || cache->retired;
+    pthread_mutex_unlock(&cache->lock);
+    if (unsure)
+        return;
+    report_log(cache->report, REPORT_INFO, "this driver keeps nothing in its cache data: nothing is stored");
+    cache->keeps_nothing = true;
+}
+
+/* Everything this device has to store. */
+static enum step gather(struct device_cache *cache, const struct harvest *harvests, struct payload *out)
+{
+    VkPipelineCache stand_ins[2];
+    uint32_t count = 0;
+    pthread_mutex_lock(&cache->lock);
+    VkPipelineCache loaded = cache->loaded, live = cache->live;
+    pthread_mutex_unlock(&cache->lock);
+    if (loaded)
+        stand_ins[count++] = loaded;
+    if (live && data_size(cache, live) > cache->empty_size)
+        stand_ins[count++] = live;
+    if (count == 0 && !harvests) {
+        note_keeps_nothing(cache);
         return STEP_NOTHING;
     }
+    /* One alone is read as it is: nothing is made of its data. */
+    enum step step = count == 1 && !harvests ? read_payload(cache, stand_ins[0], out)
+                                             : unite_sources(cache, stand_ins, count, harvests, out);
+    if (step != STEP_DONE)
+        return step;
     if (out->size > cache->empty_size && policy_header_matches(out->data, out->size, &cache->identity))
         return STEP_DONE;
     free(out->data);
-    pthread_mutex_lock(&cache->lock);
-    bool pending = cache->deferred_used; /* what is to be compiled into them may not be there yet */
-    pthread_mutex_unlock(&cache->lock);
-    if (!pending) {
-        report_log(cache->report, REPORT_INFO,
-                   "this driver keeps nothing in its cache data: nothing is stored");
-        cache->keeps_nothing = true;
-    }
     return STEP_NOTHING;
 }
 
 /* Another process wrote the file since: takes its entries in. On STEP_DONE `payload` may replace the file: it
  * is the union, or the file holds nothing usable. */
-static enum step unite_with_disk(struct device_cache *cache, VkPipelineCache *sources, uint32_t count,
-                                 struct payload *payload)
+static enum step unite_with_disk(struct device_cache *cache, struct payload *payload)
 {
     VkPipelineCache disk;
     struct hash128 hash;
     bool proven;
     enum step step = load_store(cache, cache->store, &disk, &hash, &proven);
+    cache->disk_has_more = step == STEP_DONE;
     if (step == STEP_NOTHING)
         return STEP_DONE;
     if (step != STEP_DONE)
         return step;
     struct payload both;
-    sources[count] = disk;
-    step = read_united(cache, sources, count + 1, &both);
+    step = take_in(cache, &disk, payload->data, payload->size, "what was compiled in this run");
+    if (step == STEP_GONE)
+        return step;
+    if (step == STEP_DONE)
+        step = read_payload(cache, disk, &both);
     destroy_cache(cache, disk);
-    if (step == STEP_DONE) {
-        free(payload->data);
-        *payload = both;
-    }
-    return step;
+    if (step != STEP_DONE)
+        return STEP_FAILED;
+    free(payload->data);
+    *payload = both;
+    return STEP_DONE;
 }
 
 static void saved(struct device_cache *cache, const struct payload *payload)
@@ -563,8 +610,7 @@ static void saved(struct device_cache *cache, const struct payload *payload)
 }
 
 /* Under the store's lock: union with what is on disk, replacement, and the cap over all stores. */
-static enum step write_store(struct device_cache *cache, VkPipelineCache *sources, uint32_t count,
-                             struct payload *payload)
+static enum step write_store(struct device_cache *cache, struct payload *payload)
 {
     struct store_problem problem;
     bool changed = false;
@@ -581,7 +627,8 @@ static enum step write_store(struct device_cache *cache, VkPipelineCache *source
             atomic_store(&cache->job.dirty, true);
         return STEP_NOTHING;
     }
-    enum step step = changed && !cache->rebuild ? unite_with_disk(cache, sources, count, payload) : STEP_DONE;
+    enum step step =
+        (changed || cache->disk_has_more) && !cache->rebuild ? unite_with_disk(cache, payload) : STEP_DONE;
     if (step != STEP_DONE) {
         store_save_end(cache->store);
         return step;
@@ -601,26 +648,17 @@ static enum step write_store(struct device_cache *cache, VkPipelineCache *source
     return STEP_DONE;
 }
 
-static enum step save_data(struct device_cache *cache, struct harvest *harvests)
+static enum step save_data(struct device_cache *cache, const struct harvest *harvests)
 {
-    VkPipelineCache sources[DEVICE_CACHE_HARVESTS + 3];
-    uint32_t count, stand_ins;
     struct payload payload;
-    enum step step = gather(cache, harvests, sources, &count, &stand_ins);
+    enum step step = gather(cache, harvests, &payload);
     if (step != STEP_DONE)
         return step;
-    step = read_united(cache, sources, count, &payload);
-    if (step == STEP_DONE) {
-        struct hash128 hash = hash128_of(payload.data, payload.size);
-        if (!hash128_equal(&hash, &cache->saved_hash))
-            step = write_store(cache, sources, count, &payload);
-        free(payload.data);
-    }
-    if (step == STEP_GONE)
-        return step;
-    for (uint32_t i = stand_ins; i < count; i++)
-        destroy_cache(cache, sources[i]);
-    return STEP_DONE;
+    struct hash128 hash = hash128_of(payload.data, payload.size);
+    if (!hash128_equal(&hash, &cache->saved_hash))
+        step = write_store(cache, &payload);
+    free(payload.data);
+    return step;
 }
 
 static enum step save_ledger(struct device_cache *cache)

@@ -3,6 +3,10 @@
 #define RC_CACHE_PERSIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vulkan/vulkan.h>
 
 struct device_cache;
 
@@ -17,5 +21,11 @@ bool persist_load(struct device_cache *cache);
 /* Saves if there is anything new: unites the device's caches, the harvests, and what another process wrote
  * meanwhile, in a private cache, and replaces the file. Writes the ledger if it changed. */
 bool persist_save(struct device_cache *cache);
+
+/* The whole data of a VkPipelineCache, from malloc; NULL with a reason in *problem, *size then being what the
+ * driver promised. Data that came with VK_INCOMPLETE or an error counts as none. `max_size` bounds the
+ * allocation. Any thread. */
+void *persist_read_cache(struct device_cache *cache, VkPipelineCache handle, uint64_t max_size, size_t *size,
+                         const char **problem);
 
 #endif

@@ -7,6 +7,7 @@
 #include "hooks.h"
 
 #include "device_cache.h"
+#include "persist.h"
 
 #define HEADER_SIZE 32 /* VkPipelineCacheHeaderVersionOne */
 #define GET_DATA_TRIES 3
@@ -118,59 +119,70 @@ static bool may_adopt(struct device_cache *cache, const VkPipelineCacheCreateInf
     return cache->ledger_ready && !cache->ledger.asked && cache->adopted_now < DEVICE_CACHE_ADOPTED;
 }
 
-/* Merges the store into a cache that nobody else knows yet. False if the driver wouldn't. */
-static bool seed(struct device_cache *cache, VkPipelineCache handle, struct app_cache *facts)
+/* Creates the application's cache with what the store's holds now. Not by a merge: see merge_private() in
+ * persist.c. Anything but VK_SUCCESS means that nothing was created. */
+static VkResult create_seeded(struct device_cache *cache, VkPipelineCache loaded,
+                              PFN_vkCreatePipelineCache next, VkDevice device,
+                              const VkPipelineCacheCreateInfo *info, const VkAllocationCallbacks *allocator,
+                              VkPipelineCache *out, struct app_cache *facts)
 {
-    const struct device *device = cache->device;
+    VkPipelineCacheCreateInfo seeded = *info;
+    const char *problem;
+    size_t size;
+    void *data = persist_read_cache(cache, loaded, DEVICE_CACHE_ADOPTED_BYTES, &size, &problem);
+    if (!data)
+        return VK_INCOMPLETE;
+    struct guarded *guard = &facts->guard;
+    guard->hash = hash128_of(data, size);
     pthread_mutex_lock(&cache->lock);
-    device_cache_wait_loaded(cache, true);
-    VkPipelineCache loaded = cache->loaded;
-    uint64_t bytes = cache->counters.loaded_bytes;
-    if (!loaded || cache->adopted_bytes + bytes > DEVICE_CACHE_ADOPTED_BYTES) {
-        pthread_mutex_unlock(&cache->lock);
-        return true;
-    }
-    struct guarded *guard = &cache->loaded_guard;
-    bool guarded = guard->unproven;
-    facts->guard = (struct guarded){.hash = guard->hash, .unproven = guarded};
-    if (guarded)
-        guarded_use_begin(cache, guard);
+    guard->unproven = !ledger_is_proven(&cache->ledger, &guard->hash);
     pthread_mutex_unlock(&cache->lock);
-
-    bool merged = device->next.MergePipelineCaches(device->handle, handle, 1, &loaded) == VK_SUCCESS;
-
+    seeded.initialDataSize = size;
+    seeded.pInitialData = data;
+    int mark = guard->unproven ? guarded_call_begin(cache, &guard->hash) : -1;
+    VkResult result = next(device, &seeded, allocator, out);
+    if (guard->unproven)
+        guarded_call_end(cache, &guard->hash, mark);
+    free(data);
+    if (result != VK_SUCCESS) {
+        *guard = (struct guarded){.unproven = false};
+        return result;
+    }
+    facts->seeded = true;
+    facts->seeded_bytes = size;
     pthread_mutex_lock(&cache->lock);
-    if (guarded)
-        guarded_use_end(cache, guard, false);
-    if (merged) {
-        facts->seeded = true;
-        facts->seeded_bytes = bytes;
-        cache->adopted_bytes += bytes;
-        cache->counters.adopted++;
-    }
+    cache->adopted_bytes += size;
+    cache->counters.adopted++;
     pthread_mutex_unlock(&cache->lock);
-    return merged;
+    return result;
 }
 
 static VkResult create_empty(struct device_cache *cache, PFN_vkCreatePipelineCache next, VkDevice device,
                              const VkPipelineCacheCreateInfo *info, const VkAllocationCallbacks *allocator,
                              VkPipelineCache *out)
 {
-    VkResult result = next(device, info, allocator, out);
-    if (result != VK_SUCCESS)
-        return result;
     struct app_cache facts = {.adopted = false};
+    VkPipelineCache loaded = VK_NULL_HANDLE;
     pthread_mutex_lock(&cache->lock);
     facts.adopted = may_adopt(cache, info);
     cache->adopted_now += facts.adopted;
-    pthread_mutex_unlock(&cache->lock);
-    if (facts.adopted && !seed(cache, *out, &facts)) {
-        cache->device->next.DestroyPipelineCache(device, *out, allocator);
-        result = next(device, info, allocator, out);
-        if (result != VK_SUCCESS)
-            return result;
+    if (facts.adopted) {
+        device_cache_wait_loaded(cache, true);
+        if (cache->adopted_bytes + cache->counters.loaded_bytes <= DEVICE_CACHE_ADOPTED_BYTES)
+            loaded = cache->loaded;
     }
-    remember(cache, *out, &facts);
+    pthread_mutex_unlock(&cache->lock);
+    VkResult result =
+        loaded ? create_seeded(cache, loaded, next, device, info, allocator, out, &facts) : VK_INCOMPLETE;
+    if (result != VK_SUCCESS)
+        result = next(device, info, allocator, out);
+    if (result == VK_SUCCESS) {
+        remember(cache, *out, &facts);
+    } else if (facts.adopted) {
+        pthread_mutex_lock(&cache->lock);
+        cache->adopted_now--;
+        pthread_mutex_unlock(&cache->lock);
+    }
     return result;
 }
 

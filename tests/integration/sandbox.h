@@ -8,8 +8,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LAVAPIPE_MANIFEST "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
-#define RADEON_MANIFEST "/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"
+#if defined(__x86_64__)
+#define DRIVER_ARCHITECTURE "x86_64"
+#elif defined(__i386__)
+#define DRIVER_ARCHITECTURE "i686"
+#else
+#define DRIVER_ARCHITECTURE "aarch64"
+#endif
+#define LAVAPIPE_MANIFEST "/usr/share/vulkan/icd.d/lvp_icd." DRIVER_ARCHITECTURE ".json"
+#define RADEON_MANIFEST "/usr/share/vulkan/icd.d/radeon_icd." DRIVER_ARCHITECTURE ".json"
 #define VALIDATION_MANIFEST "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json"
 
 /* Whether the machine has this file: what isn't installed can't be tested against. */
@@ -33,9 +40,9 @@ void sandbox_destroy(struct sandbox *sandbox);
 /* `root`/`name` in static storage, which lasts for eight calls. */
 const char *sandbox_path(const struct sandbox *sandbox, const char *name);
 
-/* Sets this process's environment (nothing of the former one stays but the sanitizers' options). `drivers`:
- * manifests separated by colons. The layer logs to standard error and keeps its stores in
- * `cache/robust_cache`. */
+/* Sets this process's environment (of the former one only PATH, RC_TEST_LOADER (see app.h) and the
+ * sanitizers' options stay). `drivers`: manifests separated by colons. The layer logs to standard error and
+ * keeps its stores in `cache/robust_cache`. */
 void sandbox_enter(const struct sandbox *sandbox, enum layer_way way, const char *drivers);
 
 /* Puts a copy of a manifest where the loader finds it: `kind` is "implicit_layer.d" or "explicit_layer.d". A
