@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LAVAPIPE_MANIFEST "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
-#define RADEON_MANIFEST "/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"
 #define VALIDATION_MANIFEST "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json"
 
 /* Whether the machine has this file: what isn't installed can't be tested against. */
