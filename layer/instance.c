@@ -119,6 +119,8 @@ VKAPI_ATTR VkResult VKAPI_CALL instance_create(const VkInstanceCreateInfo *pCrea
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     instance->next_get = next_get;
     instance->debug_utils = names_extension(pCreateInfo, VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+    instance->properties2 =
+        names_extension(pCreateInfo, VK_KHR_GET_PHYSICAL_DEVICE_PROPERTIES_2_EXTENSION_NAME);
     instance->api_version = VK_API_VERSION_1_0;
     if (pCreateInfo->pApplicationInfo && pCreateInfo->pApplicationInfo->apiVersion)
         instance->api_version = pCreateInfo->pApplicationInfo->apiVersion;

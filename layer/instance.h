@@ -15,6 +15,7 @@ struct instance {
     uint32_t api_version; /* VkApplicationInfo::apiVersion; 1.0 where it is 0 or absent */
     bool wanted;          /* false: a process the layer leaves alone; then nothing below is set up */
     bool debug_utils;     /* the application enabled VK_EXT_debug_utils */
+    bool properties2;     /* ... VK_KHR_get_physical_device_properties2 */
     bool browser;         /* application_is_browser() */
     bool secure;          /* application_facts::secure */
     struct settings settings;

@@ -126,10 +126,13 @@ void driver_identity_get(const struct device *device, struct cache_identity *out
 
     /* An application of Vulkan 1.0 that doesn't enable VK_KHR_get_physical_device_properties2 leaves driverID
      * and the strings unknown, the same in each of its runs: the loader answers by the application's own
-     * instance, so the layer can't ask on its behalf. Its store then rests on the fields above. */
-    PFN_vkGetPhysicalDeviceProperties2 get_properties2 = instance->api_version >= VK_API_VERSION_1_1
-                                                             ? instance->next.GetPhysicalDeviceProperties2
-                                                             : instance->next.GetPhysicalDeviceProperties2KHR;
+     * instance, so the layer can't ask on its behalf. Its store then rests on the fields above. What decides
+     * is what the application enabled: a layer below may have the command in any case. */
+    PFN_vkGetPhysicalDeviceProperties2 get_properties2 = NULL;
+    if (instance->api_version >= VK_API_VERSION_1_1)
+        get_properties2 = instance->next.GetPhysicalDeviceProperties2;
+    else if (instance->properties2)
+        get_properties2 = instance->next.GetPhysicalDeviceProperties2KHR;
     if (get_properties2 && properties.apiVersion >= VK_API_VERSION_1_2) {
         VkPhysicalDeviceDriverProperties driver = {.sType =
                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};

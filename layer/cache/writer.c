@@ -96,7 +96,6 @@ static void plan_next_save(struct device_cache *cache)
     struct writer_job *job = &cache->job;
     job->last_save_ns = clock_monotonic_ns();
     job->dirty_since_ns = 0;
-    job->hurry = false;
     uint64_t longer = job->interval_ns ? 2 * job->interval_ns : FIRST_INTERVAL_NS;
     job->interval_ns = longer < cache->save_interval_ns ? longer : cache->save_interval_ns;
 }
@@ -108,6 +107,8 @@ static void do_job(struct device_cache *cache)
     bool load = job->load_due, finish = job->finishing && !load;
     job->busy = true;
     job->load_due = false;
+    if (!load)
+        job->hurry = false; /* from here on: what comes during the save asks for another */
     pthread_mutex_unlock(&writer.lock);
     bool mine = load ? persist_load(cache) : persist_save(cache);
     pthread_mutex_lock(&writer.lock);

@@ -196,12 +196,18 @@ bool cache_add(struct cache *cache, uint64_t key)
     return done;
 }
 
+static void drop_entries(struct cache *cache)
+{
+    for (uint32_t i = 0; i < cache->count; i++)
+        free(cache->entries[i].value);
+    cache->count = 0;
+}
+
 static void cache_finish(struct object *object)
 {
     struct cache *cache = (struct cache *)object;
 
-    for (uint32_t i = 0; i < cache->count; i++)
-        free(cache->entries[i].value);
+    drop_entries(cache);
     free(cache->entries);
     free(cache->echo);
     pthread_mutex_destroy(&cache->lock);
@@ -382,6 +388,8 @@ static VkResult merge_one(struct cache *destination, struct cache *source)
     data = malloc(size);
     if (data)
         size = write_data(source, data, size);
+    if (data && source->physical->config->merge_moves)
+        drop_entries(source);
     pthread_mutex_unlock(&source->lock);
     if (!data)
         return VK_ERROR_OUT_OF_HOST_MEMORY;

@@ -166,6 +166,8 @@ static int parse_item(struct driver_config *c, const char *key, const char *valu
         return parse_u32(value, &c->miss_us);
     if (!strcmp(key, "defer"))
         return parse_bool(value, &c->defer);
+    if (!strcmp(key, "merge_moves"))
+        return parse_bool(value, &c->merge_moves);
     if (!strcmp(key, "journal"))
         return parse_string(value, c->journal, sizeof(c->journal));
     if (!strcmp(key, "journal_commands"))

@@ -44,6 +44,7 @@ struct driver_config {
     uint32_t entry_size;
     uint32_t miss_us;
     bool defer;
+    bool merge_moves;
 
     char journal[4096];
     bool journal_commands;

@@ -63,6 +63,58 @@ static int teardown(void **state)
     return harness_teardown(state);
 }
 
+/* --- C11: several processes, and several saves of one --- */
+
+struct long_run {
+    struct latch saved, go_on;
+};
+
+static void run_long(void *context)
+{
+    const struct long_run *run = context;
+    struct app app;
+    app_open(&app);
+    app_compile(&app, VK_NULL_HANDLE, 100, PIPELINES);
+    report_wait("save", "", 1);
+    latch_raise(&run->saved, 1);
+    latch_wait(&run->go_on);
+    app_compile(&app, VK_NULL_HANDLE, 200, PIPELINES);
+    report_wait("save", "", 3); /* the first of its own, the other process's, and one that unites both */
+    app_compile(&app, VK_NULL_HANDLE, 300, PIPELINES);
+    app_close(&app);
+}
+
+static void save_between_the_saves_of_another(const char *driver)
+{
+    struct long_run context = {latch_create(), latch_create()};
+    driver_set(driver);
+    layer_set("SAVE_INTERVAL", "1");
+    use(0, 0);
+    report_forget();
+    struct run run = run_start(run_long, &context);
+    latch_wait(&context.saved);
+    struct user user = {.first = 400, .hits = 0};
+    run_complete(run_user, &user);
+    latch_raise(&context.go_on, 1);
+    CHECK_EQUAL(run_wait(&run), 0);
+    latch_destroy(&context.saved);
+    latch_destroy(&context.go_on);
+    for (uint32_t first = 0; first <= 400; first += 100)
+        use(first, PIPELINES);
+}
+
+static void test_c11_every_save_keeps_what_others_saved(void **state)
+{
+    (void)state;
+    save_between_the_saves_of_another("");
+}
+
+static void test_c11_a_driver_whose_merge_empties_its_sources_loses_nothing(void **state)
+{
+    (void)state;
+    save_between_the_saves_of_another("merge_moves=1");
+}
+
 /* --- C10: damaged files --- */
 
 static void check_damage(const struct bytes *file, size_t size, const char *what)
@@ -616,6 +668,8 @@ int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_c10_damaged_files_are_rejected_and_rebuilt),
+        TEST(test_c11_every_save_keeps_what_others_saved),
+        TEST(test_c11_a_driver_whose_merge_empties_its_sources_loses_nothing),
         TEST(test_c12_own_write_is_read_back_and_not_repeated),
         TEST(test_c12_a_rebuilt_store_is_byte_identical),
         TEST(test_c19_writes_that_stop_at_a_limit),

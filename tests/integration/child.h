@@ -43,6 +43,10 @@ bool child_run(child_body body, void *argument, const char *log);
 /* The same with another watchdog. */
 bool child_run_within(child_body body, void *argument, const char *log, unsigned seconds);
 
+/* In a child: no leak check at its end. For those forked from a process with threads, whose memory is
+ * nobody's there. */
+void child_ignore_leaks(void);
+
 /* How a child ended, in words; static storage. */
 const char *child_status_text(int status);
 

@@ -32,6 +32,7 @@ static int tear_down(void **state)
 /* What the callback sees and does. */
 struct listener {
     struct app *app;
+    VkDebugUtilsMessengerEXT handle;
     bool in_lifecycle_call; /* create or destroy of instance or device */
     unsigned heard;         /* the layer's messages */
     unsigned heard_too_early;
@@ -83,16 +84,25 @@ static void begin(struct app *app, struct listener *listener)
                                        .pApplicationInfo = &application,
                                        .enabledExtensionCount = 1,
                                        .ppEnabledExtensionNames = &extension};
-    VkDebugUtilsMessengerEXT handle;
     memset(listener, 0, sizeof(*listener));
     listener->app = app;
     app_open(app);
     listener->in_lifecycle_call = true;
     app_create_instance(app, &info);
     CHECK(((PFN_vkCreateDebugUtilsMessengerEXT)app_instance_command(app, "vkCreateDebugUtilsMessengerEXT"))(
-              app->instance, &messenger, NULL, &handle) == VK_SUCCESS);
+              app->instance, &messenger, NULL, &listener->handle) == VK_SUCCESS);
     app_create_device(app, NULL);
     listener->in_lifecycle_call = false;
+}
+
+static void end(struct app *app, struct listener *listener)
+{
+    listener->in_lifecycle_call = true;
+    app_destroy_device(app);
+    ((PFN_vkDestroyDebugUtilsMessengerEXT)app_instance_command(app, "vkDestroyDebugUtilsMessengerEXT"))(
+        app->instance, listener->handle, NULL);
+    app_destroy_instance(app);
+    CHECK(listener->heard_too_early == 0);
 }
 
 static VkPipelineCache create_from_garbage(struct app *app)
@@ -117,17 +127,15 @@ static void hear_of_rejection(void *drivers)
     CHECK_MESSAGE(listener.heard >= 1 && strstr(listener.last, "is not used"), "heard %u, last: %s",
                   listener.heard, listener.last);
     app.DestroyPipelineCache(app.device, cache, NULL);
-    listener.in_lifecycle_call = true;
-    app_destroy_device(&app);
-    app_destroy_instance(&app);
-    CHECK(listener.heard_too_early == 0);
+    end(&app, &listener);
 }
 
 static void test_rejection_is_heard(void **state)
 {
     (void)state;
     assert_true(child_run(hear_of_rejection, FAULT_MANIFEST, sandbox_path(&sandbox, "stderr")));
-    assert_true(child_run(hear_of_rejection, LAVAPIPE_MANIFEST, sandbox_path(&sandbox, "stderr")));
+    if (sandbox_has(LAVAPIPE_MANIFEST))
+        assert_true(child_run(hear_of_rejection, LAVAPIPE_MANIFEST, sandbox_path(&sandbox, "stderr")));
 }
 
 /* What is raised while a device comes or goes (here that no folder can be found, and the device's summary)
@@ -152,10 +160,7 @@ static void hear_later(void *drivers)
     app_use_pipelines(&app, VK_NULL_HANDLE, 1);
     /* The summary and the folder: what waits while a callback's own calls run comes after it. */
     CHECK_MESSAGE(listener.heard == 3, "heard %u: %s", listener.heard, listener.last);
-    listener.in_lifecycle_call = true;
-    app_destroy_device(&app);
-    app_destroy_instance(&app);
-    CHECK(listener.heard_too_early == 0);
+    end(&app, &listener);
 }
 
 static void test_messages_wait(void **state)

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,12 +19,12 @@ struct mock_loader_watch mock_loader_watch;
 static const struct mock_loader *mock;
 static PFN_vkGetInstanceProcAddr driver_get_instance_proc;
 
-/* Handles that are alive, each with the word that the loader puts at its beginning. */
+/* Handles that are alive. */
 static struct {
     pthread_mutex_t lock;
     struct {
         void *handle;
-        void *word;
+        char word; /* its address is what the loader puts at a dispatchable object's beginning */
         bool is_device;
         PFN_vkGetDeviceProcAddr get_device_proc;
         PFN_vkVoidFunction destroy;
@@ -55,14 +54,11 @@ static void live_add(void *handle, bool is_device, PFN_vkGetDeviceProcAddr get, 
     pthread_mutex_lock(&live.lock);
     int index = live_index(NULL);
     CHECK(index >= 0);
-    void *word = malloc(1);
-    CHECK(word);
     live.entries[index].handle = handle;
-    live.entries[index].word = word;
     live.entries[index].is_device = is_device;
     live.entries[index].get_device_proc = get;
     live.entries[index].destroy = destroy;
-    *(void **)handle = word;
+    *(void **)handle = &live.entries[index].word;
     pthread_mutex_unlock(&live.lock);
 }
 
@@ -71,7 +67,6 @@ static PFN_vkVoidFunction live_remove(void *handle)
     int index = live_find(handle, live.entries[live_index(handle)].is_device);
     pthread_mutex_lock(&live.lock);
     PFN_vkVoidFunction destroy = live.entries[index].destroy;
-    free(live.entries[index].word);
     live.entries[index].handle = NULL;
     pthread_mutex_unlock(&live.lock);
     return destroy;
@@ -109,7 +104,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL next_enumerate_physical_devices(VkInstance
         (PFN_vkEnumeratePhysicalDevices)driver_get_instance_proc(instance, "vkEnumeratePhysicalDevices");
     VkResult result = enumerate(instance, count, devices);
     for (uint32_t i = 0; devices && result >= 0 && i < *count; i++)
-        *(void **)devices[i] = live.entries[live_find(instance, false)].word;
+        *(void **)devices[i] = &live.entries[live_find(instance, false)].word;
     return result;
 }
 
@@ -140,7 +135,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL next_create_device(VkPhysicalDevice physic
         mock_loader_watch.create_device(info);
     VkInstance instance = VK_NULL_HANDLE;
     for (int i = 0; i < LIVE_MAX && !instance; i++)
-        if (live.entries[i].handle && live.entries[i].word == *(void **)physical)
+        if (live.entries[i].handle && &live.entries[i].word == *(void **)physical)
             instance = live.entries[i].handle;
     CHECK(instance);
     PFN_vkCreateDevice create = (PFN_vkCreateDevice)driver_get_instance_proc(instance, "vkCreateDevice");

@@ -69,10 +69,10 @@ const char *sandbox_path(const struct sandbox *sandbox, const char *name)
     return path;
 }
 
-static void keep_only_sanitizer_options(void)
+static void keep_little(void)
 {
-    static const char *const names[] = {"ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS",
-                                        "PATH"};
+    static const char *const names[] = {"ASAN_OPTIONS", "LSAN_OPTIONS",   "UBSAN_OPTIONS",
+                                        "TSAN_OPTIONS", "RC_TEST_LOADER", "PATH"};
     char *values[sizeof(names) / sizeof(names[0])];
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *value = getenv(names[i]);
@@ -88,7 +88,7 @@ static void keep_only_sanitizer_options(void)
 
 void sandbox_enter(const struct sandbox *sandbox, enum layer_way way, const char *drivers)
 {
-    keep_only_sanitizer_options();
+    keep_little();
     setenv("HOME", sandbox_path(sandbox, "home"), 1);
     setenv("XDG_CACHE_HOME", sandbox_path(sandbox, "cache"), 1);
     setenv("XDG_CONFIG_HOME", sandbox_path(sandbox, "config"), 1);

@@ -31,9 +31,9 @@ void sandbox_destroy(struct sandbox *sandbox);
 /* `root`/`name` in static storage, which lasts for eight calls. */
 const char *sandbox_path(const struct sandbox *sandbox, const char *name);
 
-/* Sets this process's environment (nothing of the former one stays but the sanitizers' options). `drivers`:
- * manifests separated by colons. The layer logs to standard error and keeps its stores in
- * `cache/robust_cache`. */
+/* Sets this process's environment (of the former one only PATH, RC_TEST_LOADER (see app.h) and the
+ * sanitizers' options stay). `drivers`: manifests separated by colons. The layer logs to standard error and
+ * keeps its stores in `cache/robust_cache`. */
 void sandbox_enter(const struct sandbox *sandbox, enum layer_way way, const char *drivers);
 
 /* Puts a copy of a manifest where the loader finds it: `kind` is "implicit_layer.d" or "explicit_layer.d". A
