@@ -39,7 +39,7 @@ fi
 unset VK_INSTANCE_LAYERS VK_LOADER_LAYERS_ENABLE VK_LAYER_PATH VK_ADD_LAYER_PATH
 export VK_LOADER_LAYERS_DISABLE='~implicit~' NODEVICE_SELECT=1
 if [ "$1" = --layer ]; then
-    [ -e "$2" ] || { echo "with-driver.sh: no folder $2" >&2; exit 2; }
+    [ -e "$2/VkLayer_robust_cache.json" ] || { echo "with-driver.sh: no layer in $2" >&2; exit 2; }
     export VK_LAYER_PATH="$2" VK_INSTANCE_LAYERS=VK_LAYER_ROBUST_cache
     shift 2
 fi
