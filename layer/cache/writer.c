@@ -361,6 +361,7 @@ void writer_files_begin(struct device_cache *cache)
 {
     pthread_mutex_lock(&writer.lock);
     cache->job.in_files = true;
+    pthread_cond_broadcast(&writer.changed); /* whoever waits only for a driver call may stop waiting now */
     pthread_mutex_unlock(&writer.lock);
 }
 
