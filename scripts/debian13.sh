@@ -33,6 +33,7 @@ log=$(mktemp)
 install_packages >"$log" 2>&1 || { tail -20 "$log" >&2; exit 1; }
 rm -f "$log"
 mkdir -p "$root/src" "$root/work"
-mount --bind -o ro "$source_dir" "$root/src" && mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev" &&
+mount --bind -o ro "$source_dir" "$root/src" && mount -t proc proc "$root/proc" &&
+    mount -t sysfs -o ro sysfs "$root/sys" && mount --bind /dev "$root/dev" &&
     mount -t tmpfs shm "$root/dev/shm" || exit 1
 inside bash /src/tests/field/debian13-inside.sh

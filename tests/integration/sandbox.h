@@ -8,15 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#if defined(__x86_64__)
-#define DRIVER_ARCHITECTURE "x86_64"
-#elif defined(__i386__)
-#define DRIVER_ARCHITECTURE "i686"
-#else
-#define DRIVER_ARCHITECTURE "aarch64"
-#endif
-#define LAVAPIPE_MANIFEST "/usr/share/vulkan/icd.d/lvp_icd." DRIVER_ARCHITECTURE ".json"
-#define RADEON_MANIFEST "/usr/share/vulkan/icd.d/radeon_icd." DRIVER_ARCHITECTURE ".json"
 #define VALIDATION_MANIFEST "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json"
 
 /* Whether the machine has this file: what isn't installed can't be tested against. */

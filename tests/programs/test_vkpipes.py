@@ -12,9 +12,15 @@ VKPIPES = sys.argv.pop(1)
 ICD_DIRECTORY = "/usr/share/vulkan/icd.d"
 
 
+def manifest(driver):
+    """The architecture is in its name in some releases of Mesa and not in others; None if it isn't installed."""
+    names = [f"{ICD_DIRECTORY}/{driver}_icd.{os.uname().machine}.json", f"{ICD_DIRECTORY}/{driver}_icd.json"]
+    return next(filter(os.path.exists, names), None)
+
+
 def environment(driver):
     """A driver chosen, layers and Mesa's own cache off; leaks are the drivers' own."""
-    icd = f"{ICD_DIRECTORY}/{driver}_icd.x86_64.json"
+    icd = manifest(driver)
     env = {key: value for key, value in os.environ.items() if not key.startswith(("VK_", "RADV_"))}
     env.update(VK_DRIVER_FILES=icd, VK_ICD_FILENAMES=icd, MESA_SHADER_CACHE_DISABLE="true",
                VK_LOADER_LAYERS_DISABLE="*", ASAN_OPTIONS="detect_leaks=0")
@@ -23,7 +29,7 @@ def environment(driver):
     return env
 
 
-@unittest.skipUnless(os.path.exists(f"{ICD_DIRECTORY}/radeon_icd.x86_64.json"), "no RADV here")
+@unittest.skipUnless(manifest("radeon"), "no RADV here")
 class OnRadv(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -86,7 +92,7 @@ class OnRadv(unittest.TestCase):
             self.assertIn("usage", done.stderr)
 
 
-@unittest.skipUnless(os.path.exists(f"{ICD_DIRECTORY}/lvp_icd.x86_64.json"), "no lavapipe here")
+@unittest.skipUnless(manifest("lvp"), "no lavapipe here")
 class OnLavapipe(unittest.TestCase):
     def hash(self, *options):
         done = subprocess.run([VKPIPES, "--dispatch", *options], env=environment("lvp"), capture_output=True,
