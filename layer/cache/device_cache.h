@@ -77,9 +77,11 @@ struct device_cache {
     struct store *store;
     struct store *read_stores[DEVICE_CACHE_READ_DIRS];
     uint32_t read_store_count;
-    bool rebuild;              /* the store had outgrown max_size: this run's entries take its place */
-    bool disk_has_more;        /* the file holds entries of other processes, which this one's caches don't */
-    bool keeps_nothing;        /* the driver puts nothing into its data */
+    bool rebuild;       /* the store had outgrown max_size: this run's entries take its place */
+    bool disk_has_more; /* the file holds entries of other processes, or of caches that have gone, which
+                           this one's caches don't */
+    bool set_aside;     /* the store's data is not for this run, but for the next: nothing replaces it */
+    bool keeps_nothing; /* the driver puts nothing into its data */
     struct hash128 saved_hash; /* payload of the last load or save */
     uint64_t last_save_size;
     /* Caches that no pipeline uses, made by the worker for its own ends. If the worker is abandoned inside a

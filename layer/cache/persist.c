@@ -270,6 +270,7 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     if (judged != HASH_GOOD) {
         device_cache_reject(cache, POLICY_QUARANTINED, "the store",
                             "the driver died on this data or refused it in an earlier run");
+        cache->set_aside = cache->set_aside || (own && judged == HASH_SET_ASIDE);
         step = judged == HASH_QUARANTINED && own && !cache->read_only ? move_to_quarantine(cache, hash)
                                                                       : STEP_NOTHING;
     } else {
@@ -657,6 +658,7 @@ static enum step save_data(struct device_cache *cache, const struct harvest *har
     struct hash128 hash = hash128_of(payload.data, payload.size);
     if (!hash128_equal(&hash, &cache->saved_hash))
         step = write_store(cache, &payload);
+    cache->disk_has_more = cache->disk_has_more || (step == STEP_DONE && harvests);
     free(payload.data);
     return step;
 }
@@ -695,7 +697,7 @@ bool persist_save(struct device_cache *cache)
     struct harvest *harvests = take_harvests(cache);
     enum step step = STEP_NOTHING;
     bool writable = cache->store && !cache->read_only && !lost;
-    if (writable && (dirty || harvests) && !cache->keeps_nothing)
+    if (writable && (dirty || harvests) && !cache->keeps_nothing && !cache->set_aside)
         step = save_data(cache, harvests);
     free_harvests(harvests);
     if (step != STEP_GONE && (atomic_exchange(&cache->job.ledger_dirty, false) || dirty) && writable)

@@ -45,13 +45,6 @@ static void use_empty(uint32_t first, uint32_t hits)
     run_complete(run_empty_user, &user);
 }
 
-static int setup(void **state)
-{
-    int result = harness_setup(state);
-    layer_set("LOAD_TIMEOUT", "60000");
-    return result;
-}
-
 static void test_adopted_cache_is_seeded_and_harvested(void **state)
 {
     (void)state;
@@ -62,6 +55,28 @@ static void test_adopted_cache_is_seeded_and_harvested(void **state)
     use_empty(100, 0);
     use_null(0, PIPELINES);
     use_null(100, PIPELINES);
+}
+
+static void run_saves_after_the_harvest(void *context)
+{
+    (void)context;
+    struct app app;
+    app_open(&app);
+    VkPipelineCache cache = app_cache_empty(&app);
+    app_compile(&app, cache, 100, PIPELINES);
+    app_cache_destroy(&app, cache);
+    report_wait("save", "", 1);
+    app_compile(&app, VK_NULL_HANDLE, 200, PIPELINES);
+    app_close(&app);
+}
+
+static void test_later_saves_keep_what_was_harvested(void **state)
+{
+    (void)state;
+    run_complete(run_saves_after_the_harvest, NULL);
+    CHECK_EQUAL(report_count("save", ""), 2);
+    use_null(100, PIPELINES);
+    use_null(200, PIPELINES);
 }
 
 static void test_adopt_empty_off(void **state)
@@ -227,18 +242,17 @@ static void test_c26_merges_are_forwarded(void **state)
     run_complete(run_merges, NULL);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, harness_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_adopted_cache_is_seeded_and_harvested),
-        TEST(test_adopt_empty_off),
-        TEST(test_at_most_four_are_seeded_at_a_time),
-        TEST(test_adoption_ends_once_the_application_asks_for_data),
-        TEST(test_a_seeded_cache_that_fails_is_passed_by),
-        TEST(test_data_that_the_driver_refuses_leaves_an_empty_cache),
-        TEST(test_c26_merges_are_forwarded),
+        HARNESS_TEST(test_adopted_cache_is_seeded_and_harvested),
+        HARNESS_TEST(test_later_saves_keep_what_was_harvested),
+        HARNESS_TEST(test_adopt_empty_off),
+        HARNESS_TEST(test_at_most_four_are_seeded_at_a_time),
+        HARNESS_TEST(test_adoption_ends_once_the_application_asks_for_data),
+        HARNESS_TEST(test_a_seeded_cache_that_fails_is_passed_by),
+        HARNESS_TEST(test_data_that_the_driver_refuses_leaves_an_empty_cache),
+        HARNESS_TEST(test_c26_merges_are_forwarded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

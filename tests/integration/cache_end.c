@@ -22,7 +22,6 @@ static void run_expects_hits(void *context)
 
 static void check_stored(uint32_t count)
 {
-    layer_set("LOAD_TIMEOUT", "60000");
     run_complete(run_expects_hits, &count);
     CHECK_EQUAL(report_number("summary", "rejected"), 0);
     CHECK_EQUAL(report_number("summary", "deaths"), 0);
@@ -222,7 +221,6 @@ static struct bytes store_of(uint32_t count)
 static void test_c21_killed_at_each_step_of_a_save(void **state)
 {
     (void)state;
-    layer_set("LOAD_TIMEOUT", "60000");
     struct bytes old = store_of(OLD_PIPELINES), new = store_of(NEW_PIPELINES);
     CHECK(!bytes_equal(&old, &new));
     enum outcome outcome = OUTCOME_KILLED;

@@ -47,7 +47,6 @@ static void check_union(uint32_t processes)
 {
     struct run runs[8];
     struct member member = {.ready = latch_create(), .go = latch_create()};
-    layer_set("LOAD_TIMEOUT", "60000");
     for (uint32_t i = 0; i < processes; i++) {
         member.first = 1000 * i;
         runs[i] = run_start(run_member, &member);
@@ -78,6 +77,40 @@ static void test_c11_four_processes_make_the_union(void **state)
 {
     (void)state;
     check_union(4);
+}
+
+static void run_saves_twice(void *context)
+{
+    const struct member *member = context;
+    struct app app;
+    app_open(&app);
+    app_compile(&app, VK_NULL_HANDLE, 0, PIPELINES / 2);
+    latch_raise(&member->ready, 1);
+    latch_wait(&member->go);
+    app_compile(&app, VK_NULL_HANDLE, PIPELINES / 2, PIPELINES / 4);
+    report_wait("save", "", 2); /* with what the other one saved */
+    app_compile(&app, VK_NULL_HANDLE, PIPELINES / 2 + PIPELINES / 4, PIPELINES);
+    app_close(&app);
+}
+
+static void test_c11_later_saves_keep_what_the_other_saved(void **state)
+{
+    (void)state;
+    struct member member = {.ready = latch_create(), .go = latch_create()};
+    struct member other = {.first = 1000, .ready = latch_create(), .go = latch_create()};
+    struct run run = run_start(run_saves_twice, &member);
+    latch_wait(&member.ready);
+    latch_raise(&other.go, 1);
+    run_complete(run_member, &other);
+    latch_raise(&member.go, 1);
+    int status = run_wait(&run);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    uint32_t processes = 2;
+    run_complete(run_expects_hits, &processes);
+    latch_destroy(&member.ready);
+    latch_destroy(&member.go);
+    latch_destroy(&other.ready);
+    latch_destroy(&other.go);
 }
 
 /* --- C13: threads while the writer saves --- */
@@ -148,7 +181,6 @@ static void run_crowd_again(void *context)
 static void test_c13_sixteen_threads_while_the_writer_saves(void **state)
 {
     (void)state;
-    layer_set("LOAD_TIMEOUT", "60000");
     run_complete(run_crowd, NULL);
     CHECK(report_number("summary", "saves") >= 1);
     CHECK_EQUAL(report_number("summary", "pipelines"), 2 * THREADS * PER_THREAD);
@@ -188,7 +220,6 @@ static void test_c13_no_creation_waits_for_the_disk(void **state)
     struct frozen frozen = {latch_create(), latch_create(), latch_create(), latch_create()};
     struct stepper stepper;
     long call = 0;
-    layer_set("LOAD_TIMEOUT", "60000");
     struct run run = run_start(run_crowd_beside_a_stopped_writer, &frozen);
     latch_wait(&frozen.ready);
     if (!stepper_attach(&stepper, run.pid, WORKER)) {
@@ -216,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HARNESS_TEST(test_c11_two_processes_make_the_union),
         HARNESS_TEST(test_c11_four_processes_make_the_union),
+        HARNESS_TEST(test_c11_later_saves_keep_what_the_other_saved),
         HARNESS_TEST(test_c13_sixteen_threads_while_the_writer_saves),
         HARNESS_TEST(test_c13_no_creation_waits_for_the_disk),
     };

@@ -19,7 +19,6 @@ static void use_driver(const char *manifest)
     driver_use(manifest);
     setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
     setenv("RADV_FORCE_FAMILY", "navi21", 1);
-    layer_set("LOAD_TIMEOUT", "60000");
 }
 
 /* --- C50, C39: lavapipe --- */
@@ -95,6 +94,44 @@ static void test_radv_is_warm_from_the_second_run_on(void **state)
     }
 }
 
+static bool is_hit(const struct app *app, VkPipelineCache cache, uint32_t number)
+{
+    VkPipelineCreationFeedback feedback = {0};
+    VkPipelineCreationFeedbackCreateInfo info = {.sType =
+                                                     VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO,
+                                                 .pPipelineCreationFeedback = &feedback};
+    VkPipeline pipeline;
+    CHECK_EQUAL(app_compute(app, cache, number, 1, 0, &info, &pipeline), VK_SUCCESS);
+    app_pipeline_destroy(app, pipeline);
+    return feedback.flags & VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT;
+}
+
+/* This driver's merges move the entries: what was a source is empty afterwards. */
+static void run_adopts_twice(void *context)
+{
+    (void)context;
+    struct app app;
+    app_open(&app);
+    VkPipelineCache first = app_cache_empty(&app), second = app_cache_empty(&app);
+    for (uint32_t i = 0; i < PIPELINES; i++) {
+        CHECK(is_hit(&app, first, i));
+        CHECK(is_hit(&app, second, i));
+        CHECK(is_hit(&app, VK_NULL_HANDLE, i));
+    }
+    app_cache_destroy(&app, first);
+    app_cache_destroy(&app, second);
+    app_close(&app);
+    _exit(EXIT_SUCCESS);
+}
+
+static void test_radv_seeds_without_emptying_the_store(void **state)
+{
+    (void)state;
+    use_driver(RADEON);
+    run_complete(run_without_cache, NULL);
+    run_complete(run_adopts_twice, NULL);
+}
+
 /* --- C30: an enveloped blob once the layer is gone --- */
 
 static void run_that_saves(void *context)
@@ -163,6 +200,7 @@ int main(void)
         HARNESS_TEST(test_c50_lavapipe_computes_the_same_cold_and_warm),
         HARNESS_TEST(test_c39_lavapipe_keeps_nothing),
         HARNESS_TEST(test_radv_is_warm_from_the_second_run_on),
+        HARNESS_TEST(test_radv_seeds_without_emptying_the_store),
         HARNESS_TEST(test_c30_lavapipe_takes_an_enveloped_blob),
         HARNESS_TEST(test_c30_radv_takes_an_enveloped_blob),
     };

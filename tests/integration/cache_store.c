@@ -50,13 +50,6 @@ static void use(uint32_t first, uint32_t hits)
     use_as(NULL, first, hits);
 }
 
-static int setup(void **state)
-{
-    int result = harness_setup(state);
-    layer_set("LOAD_TIMEOUT", "60000");
-    return result;
-}
-
 static int teardown(void **state)
 {
     umount2(scratch_path(STORE_ROOT), MNT_DETACH); /* nothing is mounted there but in a test of full disks */
@@ -440,6 +433,16 @@ static void test_c38_interpreters_are_named_after_their_program(void **state)
     CHECK_EQUAL(store_count("Craft*.vkcache"), 1);
 }
 
+static void test_c38_windows_programs_are_named_after_their_exe(void **state)
+{
+    (void)state;
+    use_copy("wine-8", "wine64-preloader", "C:\\games\\shooter.exe", "DXVK", 0);
+    use_copy("wine-9", "wine64-preloader", "D:\\old\\shooter.exe", "DXVK", PIPELINES);
+    use_copy("wine-9", "wine64-preloader", "D:\\old\\racer.exe", "DXVK", 0);
+    CHECK_EQUAL(store_count("shooter*.vkcache"), 1);
+    CHECK_EQUAL(store_count(".vkcache"), 2);
+}
+
 static void test_app_id_names_the_store(void **state)
 {
     (void)state;
@@ -662,7 +665,7 @@ static void test_read_dirs_of_root_serve_other_users(void **state)
     CHECK_EQUAL(lines_count("home/report", "\"event\":\"load\"", ""), 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, harness_setup, teardown)
 
 int main(int count, char **arguments)
 {
@@ -680,6 +683,7 @@ int main(int count, char **arguments)
         TEST(test_c38_one_store_wherever_the_program_lies),
         TEST(test_c38_programs_that_share_a_name_share_without_harm),
         TEST(test_c38_interpreters_are_named_after_their_program),
+        TEST(test_c38_windows_programs_are_named_after_their_exe),
         TEST(test_app_id_names_the_store),
         TEST(test_scope_shared),
         TEST(test_scope_app),

@@ -352,6 +352,74 @@ static void test_c25_capture_data_keeps_null(void **state)
     CHECK_EQUAL(report_number("summary", "substituted"), 6);
 }
 
+/* Where the headers don't know pipeline binaries the driver doesn't either, and never looks at this one. */
+#ifdef VK_KHR_pipeline_binary
+static const char *const binary_extensions[] = {VK_KHR_MAINTENANCE_5_EXTENSION_NAME,
+                                                VK_KHR_PIPELINE_BINARY_EXTENSION_NAME, NULL};
+
+static uint64_t create_binary(const struct app *app)
+{
+    VkPipelineCreateFlags2CreateInfoKHR flags = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR,
+        .flags = VK_PIPELINE_CREATE_2_CAPTURE_DATA_BIT_KHR};
+    VkPipeline pipeline;
+    CHECK_EQUAL(app_compute(app, VK_NULL_HANDLE, 1, 1, 0, &flags, &pipeline), VK_SUCCESS);
+    VkPipelineBinaryKHR binary;
+    VkPipelineBinaryCreateInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_CREATE_INFO_KHR,
+                                          .pipeline = pipeline};
+    VkPipelineBinaryHandlesInfoKHR out = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_HANDLES_INFO_KHR,
+                                          .pipelineBinaryCount = 1,
+                                          .pPipelineBinaries = &binary};
+    CHECK_EQUAL(((PFN_vkCreatePipelineBinariesKHR)app_command(app, "vkCreatePipelineBinariesKHR"))(
+                    app->device, &info, NULL, &out),
+                VK_SUCCESS);
+    app_pipeline_destroy(app, pipeline);
+    return (uint64_t)binary;
+}
+
+static void destroy_binary(const struct app *app, uint64_t binary)
+{
+    ((PFN_vkDestroyPipelineBinaryKHR)app_command(app, "vkDestroyPipelineBinaryKHR"))(
+        app->device, (VkPipelineBinaryKHR)binary, NULL);
+}
+#else
+static const char *const binary_extensions[] = {NULL};
+
+static uint64_t create_binary(const struct app *app)
+{
+    (void)app;
+    return 1;
+}
+
+static void destroy_binary(const struct app *app, uint64_t binary)
+{
+    (void)app;
+    (void)binary;
+}
+#endif
+
+static void run_binaries(void *context)
+{
+    (void)context;
+    struct app app;
+    struct app_config config = {.extensions = binary_extensions};
+    app_open_with(&app, &config);
+    uint64_t binary = create_binary(&app);
+    struct compat_pipeline_binary_info binaries = {
+        .sType = COMPAT_STRUCTURE_TYPE_PIPELINE_BINARY_INFO, .binaryCount = 1, .pPipelineBinaries = &binary};
+    create_three(&app, &binaries, 0);
+    CHECK_EQUAL(driver_last("vkCreateComputePipelines").cache, 0);
+    destroy_binary(&app, binary);
+    app_close(&app);
+}
+
+static void test_c25_pipeline_binaries_keep_null(void **state)
+{
+    (void)state;
+    run_complete(run_binaries, NULL);
+    CHECK_EQUAL(report_number("summary", "substituted"), 0);
+}
+
 static void run_internal_cache_disabled(void *context)
 {
     (void)context;
@@ -528,7 +596,6 @@ static void test_two_poisonings_end_substitution(void **state)
 {
     (void)state;
     make_store();
-    layer_set("LOAD_TIMEOUT", "60000");
     driver_set("fault=vkCreateComputePipelines,when=data,result=-13;"
                "fault=vkCreateComputePipelines,when=nodata,call=2,result=-1");
     run_complete(run_two_poisonings, NULL);
@@ -565,7 +632,6 @@ static void test_a_poisoned_store_is_not_offered_again(void **state)
 {
     (void)state;
     make_store();
-    layer_set("LOAD_TIMEOUT", "60000");
     driver_set("fault=vkCreateComputePipelines,when=data,result=-13");
     run_complete(run_own_feedback, NULL);
     CHECK_EQUAL(report_number("summary", "poisoned"), 1);
@@ -614,6 +680,7 @@ int main(void)
         HARNESS_TEST(test_c43_nor_where_the_flag_is_in_flags2),
         HARNESS_TEST(test_load_timeout_bounds_the_first_creation),
         HARNESS_TEST(test_c25_capture_data_keeps_null),
+        HARNESS_TEST(test_c25_pipeline_binaries_keep_null),
         HARNESS_TEST(test_c25_a_device_without_internal_cache_keeps_null),
         HARNESS_TEST(test_c27_a_thousand_caches_cost_a_few_more),
         HARNESS_TEST(test_c35_c42_deferred_operation_keeps_what_it_was_given),

@@ -125,6 +125,8 @@ int harness_setup(void **state)
     layer_set("REPORT_FILE", scratch_path(REPORT_FILE));
     layer_set("LOG_FILE", scratch_path(LOG_FILE));
     layer_set("LOG_LEVEL", "debug");
+    /* The first creation waits for the store however slow the machine is just now. */
+    layer_set("LOAD_TIMEOUT", "60000");
     return 0;
 }
 
