@@ -105,12 +105,15 @@ static void do_job(struct device_cache *cache)
 {
     struct writer_job *job = &cache->job;
     bool load = job->load_due, finish = job->finishing && !load;
+    bool summary = finish && job->summary_due;
     job->busy = true;
     job->load_due = false;
     if (!load)
         job->hurry = false; /* from here on: what comes during the save asks for another */
     pthread_mutex_unlock(&writer.lock);
     bool mine = load ? persist_load(cache) : persist_save(cache);
+    if (mine && summary)
+        device_cache_report_summary(cache);
     pthread_mutex_lock(&writer.lock);
     if (!mine) {
         while (!job->released)
@@ -209,25 +212,42 @@ static bool wait_finished(struct device_cache *cache, uint64_t deadline)
     return true;
 }
 
+/* Whether the worker is still at something that the process's end waits for. What has come to its end is
+ * unlisted, what hangs in a file is abandoned. */
+static bool exit_waits(bool late)
+{
+    bool waits = false;
+    struct device_cache *next;
+    for (struct device_cache *cache = writer.first; cache; cache = next) {
+        struct writer_job *job = &cache->job;
+        next = job->next;
+        if (job->finished)
+            unlist(cache);
+        else if (late && (job->in_files || !job->busy))
+            job->abandoned = true;
+        else
+            waits = true;
+    }
+    return waits;
+}
+
 /* Runs at exit(), before the handlers of the drivers, which registered theirs before the first device was
- * created: programs that never destroy their device get their last save here. */
+ * created: programs that never destroy their device get their last save here. Their other threads still run
+ * and may destroy a device during each wait. */
 static void stop_at_exit(void)
 {
     pthread_mutex_lock(&writer.lock);
     if (writer.running) {
         uint64_t deadline = clock_monotonic_ns() + FAREWELL_NS;
+        struct timespec until = timespec_of(deadline);
         for (struct device_cache *cache = writer.first; cache; cache = cache->job.next)
-            cache->job.finishing = true;
+            cache->job.finishing = cache->job.summary_due = true;
         pthread_cond_signal(&writer.wake);
-        struct device_cache *cache = writer.first;
-        while (cache) {
-            struct device_cache *next = cache->job.next;
-            if (wait_finished(cache, deadline))
-                unlist(cache);
+        for (bool late = false; exit_waits(late); late = clock_monotonic_ns() >= deadline) {
+            if (late)
+                pthread_cond_wait(&writer.changed, &writer.lock);
             else
-                cache->job.abandoned = true;
-            device_cache_report_summary(cache);
-            cache = next;
+                pthread_cond_timedwait(&writer.changed, &writer.lock, &until);
         }
         writer.stop = true;
         pthread_cond_signal(&writer.wake);
@@ -341,6 +361,7 @@ void writer_files_begin(struct device_cache *cache)
 {
     pthread_mutex_lock(&writer.lock);
     cache->job.in_files = true;
+    pthread_cond_broadcast(&writer.changed); /* whoever waits only for a driver call may stop waiting now */
     pthread_mutex_unlock(&writer.lock);
 }
 

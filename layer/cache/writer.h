@@ -15,11 +15,12 @@ struct writer_job {
     bool load_due;
     bool finishing; /* the device goes: one last save, then `finished` */
     bool finished;
-    bool busy;          /* the worker is at it */
-    bool in_files;      /* ... inside a file operation, which may hang */
-    bool abandoned;     /* ... and the device went meanwhile */
-    bool released;      /* nobody else knows of the device_cache any more: the worker frees it */
-    bool hurry;         /* save at once: the application may be about to end */
+    bool summary_due; /* nobody will destroy the device: the worker reports its summary after the last save */
+    bool busy;        /* the worker is at it */
+    bool in_files;    /* ... inside a file operation, which may hang */
+    bool abandoned;   /* ... and the device went meanwhile */
+    bool released;    /* nobody else knows of the device_cache any more: the worker frees it */
+    bool hurry;       /* save at once: the application may be about to end */
     _Atomic bool dirty; /* something was compiled since the last save */
     _Atomic bool ledger_dirty;
     _Atomic uint64_t active_ns; /* when something was last compiled */

@@ -50,8 +50,9 @@ class Campaign:
 
     def vkpipes(self, layer, *options, store=None):
         env = dict(self.env, VK_ROBUST_CACHE_DIR=store or self.store)
-        done = subprocess.run(self.command(layer, *options), env=env, stdout=subprocess.PIPE, text=True,
-                              timeout=120, check=False)
+        with open(self.log, "a", encoding="utf-8") as log:
+            done = subprocess.run(self.command(layer, *options), env=env, stdout=subprocess.PIPE, stderr=log,
+                                  text=True, timeout=120, check=False)
         if done.returncode != 0:
             raise Failure(f"vkpipes {' '.join(options)} ended with {done.returncode}")
         return json.loads(done.stdout)
