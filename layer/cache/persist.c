@@ -17,8 +17,7 @@ enum step {
     STEP_GONE,    /* the device went while a file operation hung: only memory may be touched from now on */
 };
 
-/* --- The driver's side: small steps on caches that no pipeline uses
- * ------------------------------------------------------- */
+/* --- The driver's side: small steps on caches that no pipeline uses --- */
 
 static void keep_private(struct device_cache *cache, VkPipelineCache handle)
 {
@@ -108,9 +107,7 @@ static bool merge_private(struct device_cache *cache, VkPipelineCache into, VkPi
     return result == VK_SUCCESS;
 }
 
-/* --- Loading
- * --------------------------------------------------------------------------------------------------------------
- */
+/* --- Loading --- */
 
 /* One line is enough for a folder that can't be read, a disk that stays full. */
 static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
@@ -408,9 +405,7 @@ bool persist_load(struct device_cache *cache)
     return true;
 }
 
-/* --- Saving
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* --- Saving --- */
 
 static struct harvest *take_harvests(struct device_cache *cache)
 {

@@ -12,9 +12,7 @@
 #define HEADER_SIZE 32 /* VkPipelineCacheHeaderVersionOne */
 #define GET_DATA_TRIES 3
 
-/* --- Creation
- * -------------------------------------------------------------------------------------------------------------
- */
+/* --- Creation --- */
 
 /* Remembers a cache of the application. On out of memory nothing is known of it, which only costs its guard
  * and its harvest. */
@@ -215,9 +213,7 @@ VkResult hook_CreatePipelineCache(struct device *self, PFN_vkCreatePipelineCache
     return result;
 }
 
-/* --- Destruction
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- Destruction --- */
 
 /* Inside the application's own call, so that a cache which it synchronises itself may be read. */
 static void harvest(struct device_cache *cache, VkPipelineCache handle)
@@ -273,9 +269,7 @@ void hook_DestroyPipelineCache(struct device *self, PFN_vkDestroyPipelineCache n
     next(device, pipelineCache, pAllocator);
 }
 
-/* --- Data
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- Data --- */
 
 /* The application keeps its own data; and this piece of it has left through the layer, whatever becomes of
  * its envelope. */
@@ -368,9 +362,7 @@ VkResult hook_GetPipelineCacheData(struct device *self, PFN_vkGetPipelineCacheDa
     return result;
 }
 
-/* --- Merging
- * --------------------------------------------------------------------------------------------------------------
- */
+/* --- Merging --- */
 
 VkResult hook_MergePipelineCaches(struct device *self, PFN_vkMergePipelineCaches next, VkDevice device,
                                   VkPipelineCache dstCache, uint32_t srcCacheCount,
@@ -392,8 +384,7 @@ VkResult hook_MergePipelineCaches(struct device *self, PFN_vkMergePipelineCaches
     return result;
 }
 
-/* --- Signs that the application may be about to end
- * ----------------------------------------------------------------------- */
+/* --- Signs that the application may be about to end --- */
 
 void hook_DestroySwapchainKHR(struct device *self, PFN_vkDestroySwapchainKHR next, VkDevice device,
                               VkSwapchainKHR swapchain, const VkAllocationCallbacks *pAllocator)

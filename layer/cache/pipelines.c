@@ -128,9 +128,7 @@ static bool is_deferred(const struct call *call)
     return call->deferred != VK_NULL_HANDLE;
 }
 
-/* --- Feedback
- * -------------------------------------------------------------------------------------------------------------
- */
+/* --- Feedback --- */
 
 static const VkPipelineCreationFeedbackCreateInfo *own_feedback(const struct call *call, uint32_t index)
 {
@@ -220,9 +218,7 @@ static bool count_pipelines(struct device_cache *cache, const struct call *call,
     return compiled;
 }
 
-/* --- Which cache
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- Which cache --- */
 
 /* In place of VK_NULL_HANDLE. Called with the lock held; may wait for the load. */
 static void substitute(struct device_cache *cache, const struct call *call, struct plan *plan)
