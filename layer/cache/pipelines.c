@@ -1,5 +1,6 @@
 /* The hooks on pipeline creation: the store in place of VK_NULL_HANDLE, the guard around first uses, one more
  * try without a cache that the driver fails with, and the counting of hits. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,16 +165,16 @@ static void chain_feedback(const struct call *call, struct feedback_copy *copy, 
     memcpy(infos, call->infos, bytes);
     memset(results, 0, call->count * sizeof(*results));
     for (uint32_t i = 0; i < call->count; i++) {
-        struct info_head head = head_of(call, i);
         if (own_feedback(call, i))
             continue;
         links[i] = (VkPipelineCreationFeedbackCreateInfo){
             .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO,
-            .pNext = head.pNext,
+            .pNext = head_of(call, i).pNext,
             .pPipelineCreationFeedback = &results[i],
         };
-        head.pNext = &links[i];
-        memcpy(infos + i * call->stride, &head, sizeof(head));
+        /* Only the pointer: what is padding in struct info_head is a member in the create-info. */
+        const void *link = &links[i];
+        memcpy(infos + i * call->stride + offsetof(struct info_head, pNext), &link, sizeof(link));
     }
     copy->infos = infos;
     copy->results = results;
