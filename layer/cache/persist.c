@@ -236,14 +236,22 @@ static void expect_bytes(struct device_cache *cache, uint64_t size)
     pthread_mutex_unlock(&cache->lock);
 }
 
+/* What was made of one store. */
+struct part {
+    VkPipelineCache handle;
+    struct hash128 hash;
+    enum verdict_of_hash verdict; /* there is a handle only if it is HASH_GOOD */
+    bool proven;
+};
+
 /* Reads one store and hands it to the driver. */
-static enum step load_store(struct device_cache *cache, struct store *store, VkPipelineCache *out,
-                            struct hash128 *hash, bool *proven)
+static enum step load_store(struct device_cache *cache, struct store *store, struct part *out)
 {
     struct store_problem problem;
     struct store_blob blob;
     enum envelope_verdict verdict = ENVELOPE_NONE;
     bool own = store == cache->store;
+    *out = (struct part){.verdict = HASH_GOOD};
     writer_files_begin(cache);
     expect_bytes(cache, store_file_size(store));
     int error = store_load(store, &blob, &verdict, &problem);
@@ -261,17 +269,15 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     if (error)
         return error == -EBADMSG || error == -EFBIG || error == -ENOENT ? STEP_NOTHING : STEP_FAILED;
 
-    enum step step;
-    *hash = blob.hash;
-    enum verdict_of_hash judged = judge_hash(cache, hash, proven);
-    if (judged != HASH_GOOD) {
+    enum step step = STEP_NOTHING;
+    out->hash = blob.hash;
+    out->verdict = judge_hash(cache, &out->hash, &out->proven);
+    if (out->verdict != HASH_GOOD) {
         device_cache_reject(cache, POLICY_QUARANTINED, "the store",
                             "the driver died on this data or refused it in an earlier run");
-        cache->set_aside = cache->set_aside || (own && judged == HASH_SET_ASIDE);
-        step = judged == HASH_QUARANTINED && own && !cache->read_only ? move_to_quarantine(cache, hash)
-                                                                      : STEP_NOTHING;
+        cache->set_aside = cache->set_aside || (own && out->verdict == HASH_SET_ASIDE);
     } else {
-        step = create_from_payload(cache, &blob, *proven, "the store", out);
+        step = create_from_payload(cache, &blob, out->proven, "the store", &out->handle);
         if (step == STEP_DONE) {
             pthread_mutex_lock(&cache->lock);
             cache->counters.loaded_bytes += blob.size;
@@ -283,45 +289,54 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     return step;
 }
 
-static void publish(struct device_cache *cache, VkPipelineCache loaded, const struct hash128 *hash,
-                    bool proven)
+static void publish(struct device_cache *cache, const struct part *loaded)
 {
-    forget_private(cache, loaded);
+    forget_private(cache, loaded->handle);
     pthread_mutex_lock(&cache->lock);
-    cache->loaded = loaded;
-    cache->loaded_hash = *hash;
-    cache->loaded_guard = (struct guarded){.hash = *hash, .unproven = !proven};
+    cache->loaded = loaded->handle;
+    cache->loaded_hash = loaded->hash;
+    cache->loaded_guard = (struct guarded){.hash = loaded->hash, .unproven = !loaded->proven};
     pthread_mutex_unlock(&cache->lock);
+}
+
+/* Adds one part to what is loaded. The whole stands under one hash: that of a part that isn't proven, if there
+ * is one, since that is what a death is charged to, and what survives. */
+static void add_part(struct device_cache *cache, struct part *loaded, const struct part *part)
+{
+    if (loaded->handle && !merge_private(cache, loaded->handle, part->handle))
+        return;
+    if (!loaded->handle) {
+        *loaded = *part;
+        return;
+    }
+    if (loaded->proven)
+        loaded->hash = part->hash;
+    loaded->proven = loaded->proven && part->proven;
 }
 
 /* Loads the read-only stores, then the own one; several are united before anything uses them. */
 static enum step load_stores(struct device_cache *cache)
 {
-    VkPipelineCache loaded = VK_NULL_HANDLE;
-    struct hash128 hash = {{0}};
-    bool all_proven = true;
+    struct part loaded = {.handle = VK_NULL_HANDLE};
     for (uint32_t i = 0; i <= cache->read_store_count; i++) {
         struct store *store = i < cache->read_store_count ? cache->read_stores[i] : cache->store;
+        struct part part;
         if (!store || (store == cache->store && cache->rebuild))
             continue;
-        VkPipelineCache part;
-        bool proven = false;
-        enum step step = load_store(cache, store, &part, &hash, &proven);
+        enum step step = load_store(cache, store, &part);
+        if (part.verdict == HASH_QUARANTINED && store == cache->store && !cache->read_only)
+            step = move_to_quarantine(cache, &part.hash);
         if (step == STEP_GONE)
             return step;
         if (step != STEP_DONE)
             continue;
-        if (!loaded)
-            loaded = part;
-        else if (!merge_private(cache, loaded, part))
-            continue;
-        all_proven = all_proven && proven;
+        add_part(cache, &loaded, &part);
         if (store == cache->store)
-            cache->saved_hash = hash;
+            cache->saved_hash = part.hash;
     }
-    if (!loaded)
+    if (!loaded.handle)
         return STEP_NOTHING;
-    publish(cache, loaded, &hash, all_proven);
+    publish(cache, &loaded);
     return STEP_DONE;
 }
 
@@ -564,22 +579,20 @@ static enum step gather(struct device_cache *cache, const struct harvest *harves
  * is the union, or the file holds nothing usable. */
 static enum step unite_with_disk(struct device_cache *cache, struct payload *payload)
 {
-    VkPipelineCache disk;
-    struct hash128 hash;
-    bool proven;
-    enum step step = load_store(cache, cache->store, &disk, &hash, &proven);
+    struct part disk;
+    enum step step = load_store(cache, cache->store, &disk);
     cache->disk_has_more = step == STEP_DONE;
-    if (step == STEP_NOTHING)
+    if (step == STEP_NOTHING && !cache->set_aside)
         return STEP_DONE;
     if (step != STEP_DONE)
         return step;
     struct payload both;
-    step = take_in(cache, &disk, payload->data, payload->size, "what was compiled in this run");
+    step = take_in(cache, &disk.handle, payload->data, payload->size, "what was compiled in this run");
     if (step == STEP_GONE)
         return step;
     if (step == STEP_DONE)
-        step = read_payload(cache, disk, &both);
-    destroy_cache(cache, disk);
+        step = read_payload(cache, disk.handle, &both);
+    destroy_cache(cache, disk.handle);
     if (step != STEP_DONE)
         return STEP_FAILED;
     free(payload->data);
