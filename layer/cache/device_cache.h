@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../clock.h"
 #include "../device.h"
 #include "app_caches.h"
 #include "guarded.h"
@@ -151,10 +152,6 @@ void device_cache_after_fork(struct device_cache *cache);
  * Takes the lock. */
 void device_cache_reject(struct device_cache *cache, enum policy_reason reason, const char *what,
                          const char *problem);
-
-/* Milliseconds, on a clock that only goes forward, and seconds since 1970. */
-uint64_t clock_monotonic_ns(void);
-int64_t clock_unix_seconds(void);
 
 /* Waits until the ledger is read (`for_cache` false) or the load is done (true), or until load_timeout after
  * the load began. Called with the lock held; returns with it held. */

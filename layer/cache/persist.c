@@ -299,8 +299,8 @@ static void publish(struct device_cache *cache, const struct part *loaded)
     pthread_mutex_unlock(&cache->lock);
 }
 
-/* Adds one part to what is loaded. The whole stands under one hash: that of a part that isn't proven, if there
- * is one, since that is what a death is charged to, and what survives. */
+/* Adds one part to what is loaded. The whole stands under one hash: that of a part that isn't proven, if
+ * there is one, since that is what a death is charged to, and what survives. */
 static void add_part(struct device_cache *cache, struct part *loaded, const struct part *part)
 {
     if (loaded->handle && !merge_private(cache, loaded->handle, part->handle))
