@@ -7,6 +7,7 @@
 
 #include "../chain.h"
 #include "driver_identity.h"
+#include "enums.h"
 
 #define EMPTY_SIZE_MAX 65536 /* bytes of an empty cache that are worth a look */
 #define LOAD_TIMEOUT_MIN_NS (CLOCK_NS_PER_SECOND / 5)
@@ -228,6 +229,29 @@ void device_cache_reject(struct device_cache *cache, enum policy_reason reason, 
     report_event_end(&event, cache->report);
 }
 
+bool device_cache_blame(struct device_cache *cache, const struct hash128 *hash, const char *what,
+                        VkResult result)
+{
+    bool starved = result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (!starved) {
+        pthread_mutex_lock(&cache->lock);
+        ledger_add_rejected(&cache->ledger, hash, clock_unix_seconds());
+        cache->counters.quarantined++;
+        pthread_mutex_unlock(&cache->lock);
+        writer_ledger_changed(cache);
+    }
+    device_cache_reject(cache, POLICY_DRIVER_ERROR, what, enum_VkResult_name(result));
+    return !starved;
+}
+
+bool device_cache_is_set_aside(const struct device_cache *cache, const struct hash128 *hash)
+{
+    for (uint32_t i = 0; i < cache->dead_count; i++)
+        if (hash128_equal(&cache->dead[i], hash))
+            return true;
+    return false;
+}
+
 void device_cache_watch_result(struct device_cache *cache, VkResult result)
 {
     if (result == VK_ERROR_DEVICE_LOST) {
@@ -288,7 +312,11 @@ void device_cache_report_summary(struct device_cache *cache)
     pthread_mutex_lock(&cache->lock);
     const struct cache_counters copy = cache->counters, *counters = &copy;
     uint64_t saved_ns = estimate_saved_ns(cache);
+    bool said = cache->summary_said;
+    cache->summary_said = true;
     pthread_mutex_unlock(&cache->lock);
+    if (said)
+        return;
     struct report_event event;
     char rejections[256];
     report_event_begin(&event, cache->report, "summary");

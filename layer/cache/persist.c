@@ -17,6 +17,19 @@ enum step {
     STEP_GONE,    /* the device went while a file operation hung: only memory may be touched from now on */
 };
 
+/* One line is enough for a folder that can't be read, a disk that stays full. */
+static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
+{
+    if (!problem->text[0])
+        return;
+    pthread_mutex_lock(&cache->lock);
+    bool first = !cache->trouble_said;
+    cache->trouble_said = true;
+    pthread_mutex_unlock(&cache->lock);
+    if (first)
+        report_log(cache->report, REPORT_WARNING, "%s", problem->text);
+}
+
 /* --- The driver's side: small steps on caches that no pipeline uses --- */
 
 static void keep_private(struct device_cache *cache, VkPipelineCache handle)
@@ -104,31 +117,16 @@ static bool merge_private(struct device_cache *cache, VkPipelineCache into, VkPi
     const struct device *device = cache->device;
     VkResult result = device->next.MergePipelineCaches(device->handle, into, 1, &from);
     destroy_cache(cache, from);
+    if (result != VK_SUCCESS) {
+        struct store_problem trouble;
+        snprintf(trouble.text, sizeof(trouble.text), "the driver fails to merge caches: %s",
+                 enum_VkResult_name(result));
+        say_trouble(cache, &trouble);
+    }
     return result == VK_SUCCESS;
 }
 
 /* --- Loading --- */
-
-/* One line is enough for a folder that can't be read, a disk that stays full. */
-static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
-{
-    if (!problem->text[0])
-        return;
-    pthread_mutex_lock(&cache->lock);
-    bool first = !cache->trouble_said;
-    cache->trouble_said = true;
-    pthread_mutex_unlock(&cache->lock);
-    if (first)
-        report_log(cache->report, REPORT_WARNING, "%s", problem->text);
-}
-
-static bool set_aside(const struct device_cache *cache, const struct hash128 *hash)
-{
-    for (uint32_t i = 0; i < cache->dead_count; i++)
-        if (hash128_equal(&cache->dead[i], hash))
-            return true;
-    return false;
-}
 
 enum verdict_of_hash {
     HASH_GOOD,
@@ -140,21 +138,12 @@ enum verdict_of_hash {
 static enum verdict_of_hash judge_hash(struct device_cache *cache, const struct hash128 *hash, bool *proven)
 {
     pthread_mutex_lock(&cache->lock);
-    enum verdict_of_hash verdict = set_aside(cache, hash) ? HASH_SET_ASIDE : HASH_GOOD;
+    enum verdict_of_hash verdict = device_cache_is_set_aside(cache, hash) ? HASH_SET_ASIDE : HASH_GOOD;
     if (ledger_quarantine_of(&cache->ledger, hash, clock_unix_seconds()) != LEDGER_NOT_QUARANTINED)
         verdict = HASH_QUARANTINED;
     *proven = ledger_is_proven(&cache->ledger, hash);
     pthread_mutex_unlock(&cache->lock);
     return verdict;
-}
-
-static void quarantine_payload(struct device_cache *cache, const struct hash128 *hash)
-{
-    pthread_mutex_lock(&cache->lock);
-    ledger_add_rejected(&cache->ledger, hash, clock_unix_seconds());
-    cache->counters.quarantined++;
-    pthread_mutex_unlock(&cache->lock);
-    writer_ledger_changed(cache);
 }
 
 /* Hands a validated payload to the driver, guarded unless proven. */
@@ -176,13 +165,8 @@ static enum step create_from_payload(struct device_cache *cache, const struct st
         if (!writer_files_end(cache))
             return STEP_GONE;
     }
-    if (!*out) {
-        bool starved = result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
-        if (!starved)
-            quarantine_payload(cache, &blob->hash);
-        device_cache_reject(cache, POLICY_DRIVER_ERROR, what, enum_VkResult_name(result));
-        return starved ? STEP_FAILED : STEP_NOTHING;
-    }
+    if (!*out)
+        return device_cache_blame(cache, &blob->hash, what, result) ? STEP_NOTHING : STEP_FAILED;
     if (blob->size > cache->empty_size && data_size(cache, *out) <= cache->empty_size) {
         device_cache_reject(cache, POLICY_DRIVER_DROPPED, what, "the driver took it and kept nothing of it");
         destroy_cache(cache, *out);
@@ -441,6 +425,21 @@ static void free_harvests(struct harvest *harvests)
     }
 }
 
+/* After a save that failed: the next one takes them. What came meanwhile has its place. */
+static void put_back_harvests(struct device_cache *cache, struct harvest *harvests)
+{
+    pthread_mutex_lock(&cache->lock);
+    while (harvests && cache->harvest_count < DEVICE_CACHE_HARVESTS) {
+        struct harvest *harvest = harvests;
+        harvests = harvest->next;
+        harvest->next = cache->harvests;
+        cache->harvests = harvest;
+        cache->harvest_count++;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    free_harvests(harvests);
+}
+
 struct payload {
     void *data; /* malloc'd */
     size_t size;
@@ -556,12 +555,14 @@ static enum step gather(struct device_cache *cache, const struct harvest *harves
     pthread_mutex_lock(&cache->lock);
     VkPipelineCache loaded = cache->loaded, live = cache->live;
     pthread_mutex_unlock(&cache->lock);
+    size_t live_size = live ? data_size(cache, live) : 0;
     if (loaded)
         stand_ins[count++] = loaded;
-    if (live && data_size(cache, live) > cache->empty_size)
+    if (live_size > cache->empty_size)
         stand_ins[count++] = live;
     if (count == 0 && !harvests) {
-        note_keeps_nothing(cache);
+        if (live_size) /* else the driver didn't say, or there is no cache */
+            note_keeps_nothing(cache);
         return STEP_NOTHING;
     }
     /* One alone is read as it is: nothing is made of its data. */
@@ -634,7 +635,7 @@ static enum step write_store(struct device_cache *cache, struct payload *payload
         say_trouble(cache, &problem);
         if (error == -ETIMEDOUT) /* another process is at it: next time */
             atomic_store(&cache->job.dirty, true);
-        return STEP_NOTHING;
+        return STEP_FAILED;
     }
     enum step step =
         (changed || cache->disk_has_more) && !cache->rebuild ? unite_with_disk(cache, payload) : STEP_DONE;
@@ -652,7 +653,7 @@ static enum step write_store(struct device_cache *cache, struct payload *payload
         return STEP_GONE;
     say_trouble(cache, error ? &problem : &trim_problem);
     if (error)
-        return STEP_NOTHING;
+        return STEP_FAILED;
     saved(cache, payload);
     return STEP_DONE;
 }
@@ -707,7 +708,10 @@ bool persist_save(struct device_cache *cache)
     bool writable = cache->store && !cache->read_only && !lost;
     if (writable && (dirty || harvests) && !cache->keeps_nothing && !cache->set_aside)
         step = save_data(cache, harvests);
-    free_harvests(harvests);
+    if (step == STEP_FAILED)
+        put_back_harvests(cache, harvests);
+    else
+        free_harvests(harvests);
     if (step != STEP_GONE && (atomic_exchange(&cache->job.ledger_dirty, false) || dirty) && writable)
         step = save_ledger(cache);
     return step != STEP_GONE;

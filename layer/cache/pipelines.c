@@ -210,7 +210,6 @@ static bool count_pipelines(struct device_cache *cache, const struct call *call,
             counters->hit_ns += feedback.duration;
         } else {
             counters->misses++;
-            counters->miss_ns += feedback.duration;
             cache->unrecorded_misses++;
             cache->unrecorded_miss_ns += feedback.duration;
             compiled = true;
@@ -285,6 +284,7 @@ static void retire(struct device_cache *cache, VkPipelineCache handle, struct re
 {
     if (handle == cache->loaded) {
         cache->loaded = VK_NULL_HANDLE;
+        cache->loaded_guard.unproven = false; /* a call that still runs with it proves nothing any more */
         ledger_add_rejected(&cache->ledger, &cache->loaded_hash, clock_unix_seconds());
     } else if (handle == cache->live) {
         cache->live = replacement;
@@ -307,8 +307,8 @@ static void poison(struct device_cache *cache, VkPipelineCache handle)
         replacement = VK_NULL_HANDLE;
     pthread_mutex_lock(&cache->lock);
     retire(cache, handle, retired, replacement);
-    bool replaced = retired->handle && cache->live == replacement;
-    if (retired->handle) {
+    bool first = retired->handle, replaced = first && cache->live == replacement;
+    if (first) {
         cache->counters.poisoned++;
         cache->poisonings++;
         if (cache->poisonings >= DEVICE_CACHE_POISONINGS)
@@ -322,6 +322,8 @@ static void poison(struct device_cache *cache, VkPipelineCache handle)
     if (!replaced && replacement)
         device->next.DestroyPipelineCache(device->handle, replacement, NULL);
     free(retired);
+    if (!first)
+        return;
     writer_ledger_changed(cache);
     report_log(cache->report, REPORT_WARNING,
                "the driver fails with the cache that stood in for VK_NULL_HANDLE, and not without it: %s",
@@ -332,8 +334,10 @@ static void poison_seeded(struct device_cache *cache, VkPipelineCache handle)
 {
     pthread_mutex_lock(&cache->lock);
     struct app_cache *entry = app_caches_find(&cache->app_caches, handle);
-    if (entry)
+    if (entry) {
         entry->poisoned = true;
+        entry->guard.unproven = false;
+    }
     ledger_add_rejected(&cache->ledger, &cache->loaded_hash, clock_unix_seconds());
     cache->counters.poisoned++;
     pthread_mutex_unlock(&cache->lock);
