@@ -103,6 +103,9 @@ static void create_read_stores(struct device_cache *cache, const char *dirs)
         dirs += length;
         dirs += *dirs != '\0';
     }
+    if (dirs && *dirs)
+        report_log(cache->report, REPORT_WARNING, "setting 'read_dirs': more than %d folders: left out: %s",
+                   DEVICE_CACHE_READ_DIRS, dirs);
 }
 
 static void create_stores(struct device_cache *cache)

@@ -16,7 +16,7 @@
 #include "store.h"
 #include "writer.h"
 
-#define DEVICE_CACHE_READ_DIRS 8
+#define DEVICE_CACHE_READ_DIRS 8  /* so many of the setting are used */
 #define DEVICE_CACHE_POISONINGS 2 /* so many, and substitution is switched off for the device */
 #define DEVICE_CACHE_ADOPTED 4    /* so many empty caches of the application are seeded at a time */
 #define DEVICE_CACHE_ADOPTED_BYTES (64ull << 20)
