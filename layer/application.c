@@ -18,7 +18,7 @@
 #define COMMAND_LINE_SIZE 32768
 #define ARGUMENTS_MAX 256
 
-/* ---- which program this is ---- */
+/* --- which program this is --- */
 
 /* A piece of a string that isn't copied. */
 struct span {
@@ -148,7 +148,7 @@ static struct span program_name(const struct application_facts *facts)
     return program.length > 0 ? program : executable;
 }
 
-/* ---- its name in the store ---- */
+/* --- its name in the store --- */
 
 /* Takes a name piece by piece: keeps what is safe in a file name, and a hash (FNV-1a) of all of it. */
 struct name_builder {
@@ -243,7 +243,7 @@ void application_name(const struct application_facts *facts, const char *app_id,
     name_finish(&name);
 }
 
-/* ---- whether to enter it ---- */
+/* --- whether to enter it --- */
 
 static const char *const skipped_programs[] = {
     /* compositors and display servers */
@@ -299,7 +299,7 @@ bool application_wanted(const struct application_facts *facts, const char *only,
            !span_matches_any(program_name(facts), skipped_programs);
 }
 
-/* ---- browsers ---- */
+/* --- browsers --- */
 
 static bool has_chromium_process_type(const struct application_facts *facts)
 {
@@ -377,7 +377,7 @@ bool application_is_browser(const struct application_facts *facts)
            span_matches_any(span_of(facts->android_package), packages);
 }
 
-/* ---- where its store lives ---- */
+/* --- where its store lives --- */
 
 /* `folder`/`below`/robust_cache; false if it doesn't fit. */
 static bool root_join(struct span folder, const char *below, char *out, size_t size)
@@ -460,7 +460,7 @@ bool application_store_root(const struct application_facts *facts, application_g
     return value && *value == '/' && root_in_home(value, out, size);
 }
 
-/* ---- the running process ---- */
+/* --- the running process --- */
 
 static struct {
     char executable[PATH_MAX];

@@ -181,9 +181,11 @@ fail_names:
 void hook_DestroyDevice(struct device *self, PFN_vkDestroyDevice next, VkDevice device,
                         const VkAllocationCallbacks *pAllocator)
 {
+    /* First of all: the child of a fork() in another thread must not find a device_cache that is half gone.
+     */
+    handles_remove(&device_table, dispatch_key(device));
     /* While the device still lives: its caches are read for the last save. */
     device_cache_destroy(self->cache);
-    handles_remove(&device_table, dispatch_key(device));
     next(device, pAllocator);
     free_names(self->extensions);
     free(self);

@@ -150,8 +150,6 @@ fail_create:
 void hook_DestroyInstance(struct instance *self, PFN_vkDestroyInstance next, VkInstance instance,
                           const VkAllocationCallbacks *pAllocator)
 {
-    if (!self)
-        return; /* vkDestroyInstance(VK_NULL_HANDLE) never comes this far; an instance made without us may */
     handles_remove(&instance_table, dispatch_key(instance));
     next(instance, pAllocator);
     destroy(self);

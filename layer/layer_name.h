@@ -1,4 +1,5 @@
-/* How the layer presents itself. CMake defines RC_VERSION_*; the texts are the manifest's. */
+/* How the layer presents itself. Name, description and versions are the manifest's too; CMake defines
+ * RC_VERSION, the version that vkGetPhysicalDeviceToolProperties tells. */
 #ifndef RC_LAYER_NAME_H
 #define RC_LAYER_NAME_H
 

@@ -43,7 +43,7 @@ static const char *level_name(enum report_level level)
     return names[level];
 }
 
-/* ---- text ---- */
+/* --- text --- */
 
 /* Length of the UTF-8 sequence that `text` begins with, or 0 if it's none: cut off, overlong, a surrogate or
  * beyond U+10FFFF (RFC 3629). */
@@ -81,7 +81,7 @@ static void text_clean(char *text)
     }
 }
 
-/* ---- files ---- */
+/* --- files --- */
 
 /* One write(), and only if it neither blocks nor raises SIGPIPE: the reader of a pipe may sleep or be gone,
  * and the application must not suffer for that. What can't be written is lost. */
@@ -177,7 +177,7 @@ static int file_open(const char *pattern)
     return fd;
 }
 
-/* ---- the report ---- */
+/* --- the report --- */
 
 struct report *report_create(const struct report_config *config)
 {
@@ -222,7 +222,7 @@ void report_after_fork(struct report *report)
     atomic_store(&report->waiting, 0);
 }
 
-/* ---- log ---- */
+/* --- log --- */
 
 static void log_write(const struct report *report, enum report_level level, const char *text)
 {
@@ -311,7 +311,7 @@ bool report_take_message(struct report *report, struct report_message *out)
     return found;
 }
 
-/* ---- events ---- */
+/* --- events --- */
 
 /* The field's text is put together behind what is there and taken back as a whole if it doesn't fit. */
 struct field {

@@ -21,14 +21,14 @@
 #endif
 
 #include "compat.h"
+#include "layer_name.h"
 
-#define LAYER_NAME "VK_LAYER_ROBUST_cache"
 #define FILE_PREFIX "robust_cache."
 #define ENVIRONMENT_PREFIX "VK_ROBUST_CACHE_"
 #define FILE_NAME "vk_layer_settings.txt"
 #define FILE_SIZE_MAX (1 << 20)
-#define STRAY_LINES_MAX                                                                                      \
-    8 /* complaints about lines that set nothing, for one source: a hostile file has thousands */
+/* Complaints about lines that set nothing, for one source: a hostile file has thousands. */
+#define STRAY_LINES_MAX 8
 
 enum settings_kind {
     SETTINGS_KIND_BOOL,
@@ -77,7 +77,7 @@ struct reader {
     struct source sources[SOURCE_COUNT];
 };
 
-/* ---- complaints ---- */
+/* --- complaints --- */
 
 static void reader_complain(const struct reader *reader, const struct source *source, unsigned line,
                             const char *what)
@@ -124,7 +124,7 @@ static void complain_file(const struct reader *reader, const char *path, const c
     reader->complain(reader->context, path, what);
 }
 
-/* ---- values ---- */
+/* --- values --- */
 
 static bool parse_bool(const char *text, bool *out)
 {
@@ -270,7 +270,7 @@ static bool key_find(const char *name, unsigned *out)
     return false;
 }
 
-/* ---- VK_EXT_layer_settings ---- */
+/* --- VK_EXT_layer_settings --- */
 
 /* Writes the values as one text, elements separated by commas. False for a type that isn't known. */
 static bool api_write(const VkLayerSettingEXT *setting, FILE *stream)
@@ -360,7 +360,7 @@ static bool source_read_api(struct reader *reader, const void *chain)
     return true;
 }
 
-/* ---- files ---- */
+/* --- files --- */
 
 static char *trim(char *text)
 {
@@ -567,7 +567,7 @@ static int source_read_own_file(struct reader *reader)
     return source_read_file(reader, &reader->sources[SOURCE_OWN_FILE], path, false, true);
 }
 
-/* ---- environment ---- */
+/* --- environment --- */
 
 #ifdef __ANDROID__
 static bool source_read_properties(struct reader *reader)
@@ -620,7 +620,7 @@ static void source_read_environment(struct reader *reader)
     }
 }
 
-/* ---- all of it ---- */
+/* --- all of it --- */
 
 static bool sources_read(struct reader *reader, const void *instance_chain)
 {

@@ -47,14 +47,13 @@ CALLED = [
     "vkEnumerateDeviceExtensionProperties",
     "vkGetPhysicalDeviceProperties",
     "vkGetPhysicalDeviceProperties2",
-    "vkGetPhysicalDeviceQueueFamilyProperties",
     "vkSubmitDebugUtilsMessageEXT",
 ]
 
 # Results worth knowing: after the first nothing is stored, after the others the application may be about to end.
 WATCHED_RESULTS = {"VK_ERROR_DEVICE_LOST", "VK_ERROR_SURFACE_LOST_KHR", "VK_ERROR_OUT_OF_DATE_KHR"}
 
-ENUMS = ["VkResult", "VkDriverId"]
+ENUMS = ["VkResult"]
 
 # Commands of extensions that old headers don't have, or keep behind a switch: their structures stand in compat.h.
 BY_HAND = {

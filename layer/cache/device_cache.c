@@ -4,46 +4,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../chain.h"
 #include "driver_identity.h"
+#include "enums.h"
 
-#define NS_PER_SECOND 1000000000ull
 #define EMPTY_SIZE_MAX 65536 /* bytes of an empty cache that are worth a look */
-#define LOAD_TIMEOUT_MIN_NS (NS_PER_SECOND / 5)
-#define LOAD_TIMEOUT_MAX_NS (3 * NS_PER_SECOND)
+#define LOAD_TIMEOUT_MIN_NS (CLOCK_NS_PER_SECOND / 5)
+#define LOAD_TIMEOUT_MAX_NS (3 * CLOCK_NS_PER_SECOND)
 #define LOAD_NS_PER_BYTE 20 /* 50 MB/s */
 /* How long vkCreateDevice waits for the load. Most stores are there within this time; and an application that
  * creates pipelines at once would otherwise compete with the worker for the process's page tables (measured:
  * 0.3 ms more on RADV). */
 #define CREATE_WAIT_NS (2 * 1000000ull)
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
-uint64_t clock_monotonic_ns(void)
-{
-    return clock_ns(CLOCK_MONOTONIC);
-}
-
-int64_t clock_unix_seconds(void)
-{
-    return (int64_t)(clock_ns(CLOCK_REALTIME) / NS_PER_SECOND);
-}
-
 static void init_locks(struct device_cache *cache)
 {
-    pthread_condattr_t monotonic;
     pthread_mutex_init(&cache->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&cache->loaded_changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_init_condition(&cache->loaded_changed);
 }
 
 static bool internal_cache_disabled(const VkDeviceCreateInfo *info)
@@ -125,6 +103,9 @@ static void create_read_stores(struct device_cache *cache, const char *dirs)
         dirs += length;
         dirs += *dirs != '\0';
     }
+    if (dirs && *dirs)
+        report_log(cache->report, REPORT_WARNING, "setting 'read_dirs': more than %d folders: left out: %s",
+                   DEVICE_CACHE_READ_DIRS, dirs);
 }
 
 static void create_stores(struct device_cache *cache)
@@ -166,8 +147,7 @@ static void report_device(struct device_cache *cache)
 /* Waits, with the lock held, until the worker has done something or a point in time has passed. */
 static void wait_until(struct device_cache *cache, const bool *done, uint64_t deadline_ns)
 {
-    struct timespec until = {.tv_sec = (time_t)(deadline_ns / NS_PER_SECOND),
-                             .tv_nsec = (long)(deadline_ns % NS_PER_SECOND)};
+    struct timespec until = clock_timespec(deadline_ns);
     while (!*done && pthread_cond_timedwait(&cache->loaded_changed, &cache->lock, &until) == 0)
         ;
 }
@@ -190,7 +170,7 @@ struct device_cache *device_cache_create(struct device *device, const VkDeviceCr
     cache->strip = values->envelope == SETTINGS_ENVELOPE_STRIP;
     cache->adopt_empty = values->adopt_empty;
     cache->load_timeout_ns = (uint64_t)values->load_timeout * 1000000;
-    cache->save_interval_ns = (uint64_t)values->save_interval * NS_PER_SECOND;
+    cache->save_interval_ns = (uint64_t)values->save_interval * CLOCK_NS_PER_SECOND;
     cache->max_size = values->max_size;
     cache->substitute = values->substitute != SETTINGS_SUBSTITUTE_OFF && !internal_cache_disabled(info);
     cache->live = create_live(cache);
@@ -250,6 +230,29 @@ void device_cache_reject(struct device_cache *cache, enum policy_reason reason, 
     report_event_string(&event, "data", what);
     report_event_string(&event, "problem", problem);
     report_event_end(&event, cache->report);
+}
+
+bool device_cache_blame(struct device_cache *cache, const struct hash128 *hash, const char *what,
+                        VkResult result)
+{
+    bool starved = result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (!starved) {
+        pthread_mutex_lock(&cache->lock);
+        ledger_add_rejected(&cache->ledger, hash, clock_unix_seconds());
+        cache->counters.quarantined++;
+        pthread_mutex_unlock(&cache->lock);
+        writer_ledger_changed(cache);
+    }
+    device_cache_reject(cache, POLICY_DRIVER_ERROR, what, enum_VkResult_name(result));
+    return !starved;
+}
+
+bool device_cache_is_set_aside(const struct device_cache *cache, const struct hash128 *hash)
+{
+    for (uint32_t i = 0; i < cache->dead_count; i++)
+        if (hash128_equal(&cache->dead[i], hash))
+            return true;
+    return false;
 }
 
 void device_cache_watch_result(struct device_cache *cache, VkResult result)
@@ -312,7 +315,11 @@ void device_cache_report_summary(struct device_cache *cache)
     pthread_mutex_lock(&cache->lock);
     const struct cache_counters copy = cache->counters, *counters = &copy;
     uint64_t saved_ns = estimate_saved_ns(cache);
+    bool said = cache->summary_said;
+    cache->summary_said = true;
     pthread_mutex_unlock(&cache->lock);
+    if (said)
+        return;
     struct report_event event;
     char rejections[256];
     report_event_begin(&event, cache->report, "summary");

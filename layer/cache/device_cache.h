@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../clock.h"
 #include "../device.h"
 #include "app_caches.h"
 #include "guarded.h"
@@ -15,14 +16,14 @@
 #include "store.h"
 #include "writer.h"
 
-#define DEVICE_CACHE_READ_DIRS 8
+#define DEVICE_CACHE_READ_DIRS 8  /* so many of the setting are used */
 #define DEVICE_CACHE_POISONINGS 2 /* so many, and substitution is switched off for the device */
 #define DEVICE_CACHE_ADOPTED 4    /* so many empty caches of the application are seeded at a time */
 #define DEVICE_CACHE_ADOPTED_BYTES (64ull << 20)
 #define DEVICE_CACHE_HARVEST_BYTES (16u << 20)
 #define DEVICE_CACHE_DEAD 8
-#define DEVICE_CACHE_HARVESTS 16                          /* so many may wait for the worker */
-#define DEVICE_CACHE_PRIVATE (DEVICE_CACHE_HARVESTS + 16) /* the most caches the worker holds at a time */
+#define DEVICE_CACHE_HARVESTS 16 /* so many may wait for the worker */
+#define DEVICE_CACHE_PRIVATE 4   /* the worker never holds more caches at a time: two to unite */
 
 /* For the summary. Under the lock. */
 struct cache_counters {
@@ -33,7 +34,6 @@ struct cache_counters {
     uint64_t substituted; /* pipelines that were created with the store in place of VK_NULL_HANDLE */
     uint64_t spent_ns;    /* wall time inside the driver's creation calls */
     uint64_t hit_ns;      /* the part of it that hits took, by the driver's feedback */
-    uint64_t miss_ns;
     uint64_t loaded_bytes;
     uint64_t saved_bytes;
     uint64_t saves;
@@ -119,6 +119,7 @@ struct device_cache {
 
     bool lost;          /* VK_ERROR_DEVICE_LOST was seen: nothing is stored from now on */
     bool deferred_used; /* pipelines were created in deferred operations: when they compile isn't known */
+    bool summary_said;
     struct cache_counters counters;
 
     struct writer_job job; /* writer.c's */
@@ -134,7 +135,7 @@ struct device_cache *device_cache_create(struct device *device, const VkDeviceCr
 void device_cache_destroy(struct device_cache *cache);
 
 /* The one line, and the report's record, that say what came of it all: at the device's end, or at the
- * process's. */
+ * process's, whichever comes first. Takes the lock. */
 void device_cache_report_summary(struct device_cache *cache);
 
 /* An error of a watched command (device.h). Any thread. */
@@ -152,9 +153,14 @@ void device_cache_after_fork(struct device_cache *cache);
 void device_cache_reject(struct device_cache *cache, enum policy_reason reason, const char *what,
                          const char *problem);
 
-/* Milliseconds, on a clock that only goes forward, and seconds since 1970. */
-uint64_t clock_monotonic_ns(void);
-int64_t clock_unix_seconds(void);
+/* The driver returned an error for data of this hash. True: the data is to blame, so it is quarantined;
+ * false: the driver was short of memory. Counts and says the rejection either way. Takes the lock. */
+bool device_cache_blame(struct device_cache *cache, const struct hash128 *hash, const char *what,
+                        VkResult result);
+
+/* Whether an earlier run died on data of this hash, which stays out of this run for that. Called with the
+ * lock held. */
+bool device_cache_is_set_aside(const struct device_cache *cache, const struct hash128 *hash);
 
 /* Waits until the ledger is read (`for_cache` false) or the load is done (true), or until load_timeout after
  * the load began. Called with the lock held; returns with it held. */

@@ -11,7 +11,7 @@
 _Static_assert((LEDGER_LEFT_MAX + 3 * LEDGER_DATA_MAX + 4) * LINE_MAX_LENGTH <= LEDGER_TEXT_MAX,
                "a full ledger must fit its text form");
 
-/* The model. */
+/* --- The model --- */
 
 static uint64_t add_saturating(uint64_t a, uint64_t b)
 {
@@ -175,7 +175,7 @@ enum ledger_quarantine ledger_quarantine_of(const struct ledger *ledger, const s
     return data->quarantine;
 }
 
-/* Reading the text form. */
+/* --- Reading the text form --- */
 
 struct field {
     const char *text; /* not zero-terminated */
@@ -380,7 +380,7 @@ bool ledger_parse(struct ledger *ledger, const char *text, size_t size, uint32_t
     return true;
 }
 
-/* Writing it. */
+/* --- Writing it --- */
 
 struct writer {
     char *out;
@@ -434,7 +434,9 @@ size_t ledger_format(const struct ledger *ledger, char *out)
     return writer.used;
 }
 
-/* Merging. Whatever is put goes to the newest place, so what a ledger got since `base` stands behind the
+/* --- Merging --- */
+
+/* Whatever is put goes to the newest place, so what a ledger got since `base` stands behind the
  * longest beginning of it that is still `base` in base's order, less what has been pushed out. */
 
 static uint32_t first_new_left(const struct ledger *ledger, const struct ledger *base)

@@ -17,8 +17,20 @@ enum step {
     STEP_GONE,    /* the device went while a file operation hung: only memory may be touched from now on */
 };
 
-/* --- The driver's side: small steps on caches that no pipeline uses
- * ------------------------------------------------------- */
+/* One line is enough for a folder that can't be read, a disk that stays full. */
+static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
+{
+    if (!problem->text[0])
+        return;
+    pthread_mutex_lock(&cache->lock);
+    bool first = !cache->trouble_said;
+    cache->trouble_said = true;
+    pthread_mutex_unlock(&cache->lock);
+    if (first)
+        report_log(cache->report, REPORT_WARNING, "%s", problem->text);
+}
+
+/* --- The driver's side: small steps on caches that no pipeline uses --- */
 
 static void keep_private(struct device_cache *cache, VkPipelineCache handle)
 {
@@ -105,33 +117,16 @@ static bool merge_private(struct device_cache *cache, VkPipelineCache into, VkPi
     const struct device *device = cache->device;
     VkResult result = device->next.MergePipelineCaches(device->handle, into, 1, &from);
     destroy_cache(cache, from);
+    if (result != VK_SUCCESS) {
+        struct store_problem trouble;
+        snprintf(trouble.text, sizeof(trouble.text), "the driver fails to merge caches: %s",
+                 enum_VkResult_name(result));
+        say_trouble(cache, &trouble);
+    }
     return result == VK_SUCCESS;
 }
 
-/* --- Loading
- * --------------------------------------------------------------------------------------------------------------
- */
-
-/* One line is enough for a folder that can't be read, a disk that stays full. */
-static void say_trouble(struct device_cache *cache, const struct store_problem *problem)
-{
-    if (!problem->text[0])
-        return;
-    pthread_mutex_lock(&cache->lock);
-    bool first = !cache->trouble_said;
-    cache->trouble_said = true;
-    pthread_mutex_unlock(&cache->lock);
-    if (first)
-        report_log(cache->report, REPORT_WARNING, "%s", problem->text);
-}
-
-static bool set_aside(const struct device_cache *cache, const struct hash128 *hash)
-{
-    for (uint32_t i = 0; i < cache->dead_count; i++)
-        if (hash128_equal(&cache->dead[i], hash))
-            return true;
-    return false;
-}
+/* --- Loading --- */
 
 enum verdict_of_hash {
     HASH_GOOD,
@@ -143,21 +138,12 @@ enum verdict_of_hash {
 static enum verdict_of_hash judge_hash(struct device_cache *cache, const struct hash128 *hash, bool *proven)
 {
     pthread_mutex_lock(&cache->lock);
-    enum verdict_of_hash verdict = set_aside(cache, hash) ? HASH_SET_ASIDE : HASH_GOOD;
+    enum verdict_of_hash verdict = device_cache_is_set_aside(cache, hash) ? HASH_SET_ASIDE : HASH_GOOD;
     if (ledger_quarantine_of(&cache->ledger, hash, clock_unix_seconds()) != LEDGER_NOT_QUARANTINED)
         verdict = HASH_QUARANTINED;
     *proven = ledger_is_proven(&cache->ledger, hash);
     pthread_mutex_unlock(&cache->lock);
     return verdict;
-}
-
-static void quarantine_payload(struct device_cache *cache, const struct hash128 *hash)
-{
-    pthread_mutex_lock(&cache->lock);
-    ledger_add_rejected(&cache->ledger, hash, clock_unix_seconds());
-    cache->counters.quarantined++;
-    pthread_mutex_unlock(&cache->lock);
-    writer_ledger_changed(cache);
 }
 
 /* Hands a validated payload to the driver, guarded unless proven. */
@@ -179,13 +165,8 @@ static enum step create_from_payload(struct device_cache *cache, const struct st
         if (!writer_files_end(cache))
             return STEP_GONE;
     }
-    if (!*out) {
-        bool starved = result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
-        if (!starved)
-            quarantine_payload(cache, &blob->hash);
-        device_cache_reject(cache, POLICY_DRIVER_ERROR, what, enum_VkResult_name(result));
-        return starved ? STEP_FAILED : STEP_NOTHING;
-    }
+    if (!*out)
+        return device_cache_blame(cache, &blob->hash, what, result) ? STEP_NOTHING : STEP_FAILED;
     if (blob->size > cache->empty_size && data_size(cache, *out) <= cache->empty_size) {
         device_cache_reject(cache, POLICY_DRIVER_DROPPED, what, "the driver took it and kept nothing of it");
         destroy_cache(cache, *out);
@@ -239,14 +220,22 @@ static void expect_bytes(struct device_cache *cache, uint64_t size)
     pthread_mutex_unlock(&cache->lock);
 }
 
+/* What was made of one store. */
+struct part {
+    VkPipelineCache handle;
+    struct hash128 hash;
+    enum verdict_of_hash verdict; /* there is a handle only if it is HASH_GOOD */
+    bool proven;
+};
+
 /* Reads one store and hands it to the driver. */
-static enum step load_store(struct device_cache *cache, struct store *store, VkPipelineCache *out,
-                            struct hash128 *hash, bool *proven)
+static enum step load_store(struct device_cache *cache, struct store *store, struct part *out)
 {
     struct store_problem problem;
     struct store_blob blob;
     enum envelope_verdict verdict = ENVELOPE_NONE;
     bool own = store == cache->store;
+    *out = (struct part){.verdict = HASH_GOOD};
     writer_files_begin(cache);
     expect_bytes(cache, store_file_size(store));
     int error = store_load(store, &blob, &verdict, &problem);
@@ -264,17 +253,15 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     if (error)
         return error == -EBADMSG || error == -EFBIG || error == -ENOENT ? STEP_NOTHING : STEP_FAILED;
 
-    enum step step;
-    *hash = blob.hash;
-    enum verdict_of_hash judged = judge_hash(cache, hash, proven);
-    if (judged != HASH_GOOD) {
+    enum step step = STEP_NOTHING;
+    out->hash = blob.hash;
+    out->verdict = judge_hash(cache, &out->hash, &out->proven);
+    if (out->verdict != HASH_GOOD) {
         device_cache_reject(cache, POLICY_QUARANTINED, "the store",
                             "the driver died on this data or refused it in an earlier run");
-        cache->set_aside = cache->set_aside || (own && judged == HASH_SET_ASIDE);
-        step = judged == HASH_QUARANTINED && own && !cache->read_only ? move_to_quarantine(cache, hash)
-                                                                      : STEP_NOTHING;
+        cache->set_aside = cache->set_aside || (own && out->verdict == HASH_SET_ASIDE);
     } else {
-        step = create_from_payload(cache, &blob, *proven, "the store", out);
+        step = create_from_payload(cache, &blob, out->proven, "the store", &out->handle);
         if (step == STEP_DONE) {
             pthread_mutex_lock(&cache->lock);
             cache->counters.loaded_bytes += blob.size;
@@ -286,45 +273,54 @@ static enum step load_store(struct device_cache *cache, struct store *store, VkP
     return step;
 }
 
-static void publish(struct device_cache *cache, VkPipelineCache loaded, const struct hash128 *hash,
-                    bool proven)
+static void publish(struct device_cache *cache, const struct part *loaded)
 {
-    forget_private(cache, loaded);
+    forget_private(cache, loaded->handle);
     pthread_mutex_lock(&cache->lock);
-    cache->loaded = loaded;
-    cache->loaded_hash = *hash;
-    cache->loaded_guard = (struct guarded){.hash = *hash, .unproven = !proven};
+    cache->loaded = loaded->handle;
+    cache->loaded_hash = loaded->hash;
+    cache->loaded_guard = (struct guarded){.hash = loaded->hash, .unproven = !loaded->proven};
     pthread_mutex_unlock(&cache->lock);
+}
+
+/* Adds one part to what is loaded. The whole stands under one hash: that of a part that isn't proven, if
+ * there is one, since that is what a death is charged to, and what survives. */
+static void add_part(struct device_cache *cache, struct part *loaded, const struct part *part)
+{
+    if (loaded->handle && !merge_private(cache, loaded->handle, part->handle))
+        return;
+    if (!loaded->handle) {
+        *loaded = *part;
+        return;
+    }
+    if (loaded->proven)
+        loaded->hash = part->hash;
+    loaded->proven = loaded->proven && part->proven;
 }
 
 /* Loads the read-only stores, then the own one; several are united before anything uses them. */
 static enum step load_stores(struct device_cache *cache)
 {
-    VkPipelineCache loaded = VK_NULL_HANDLE;
-    struct hash128 hash = {{0}};
-    bool all_proven = true;
+    struct part loaded = {.handle = VK_NULL_HANDLE};
     for (uint32_t i = 0; i <= cache->read_store_count; i++) {
         struct store *store = i < cache->read_store_count ? cache->read_stores[i] : cache->store;
+        struct part part;
         if (!store || (store == cache->store && cache->rebuild))
             continue;
-        VkPipelineCache part;
-        bool proven = false;
-        enum step step = load_store(cache, store, &part, &hash, &proven);
+        enum step step = load_store(cache, store, &part);
+        if (part.verdict == HASH_QUARANTINED && store == cache->store && !cache->read_only)
+            step = move_to_quarantine(cache, &part.hash);
         if (step == STEP_GONE)
             return step;
         if (step != STEP_DONE)
             continue;
-        if (!loaded)
-            loaded = part;
-        else if (!merge_private(cache, loaded, part))
-            continue;
-        all_proven = all_proven && proven;
+        add_part(cache, &loaded, &part);
         if (store == cache->store)
-            cache->saved_hash = hash;
+            cache->saved_hash = part.hash;
     }
-    if (!loaded)
+    if (!loaded.handle)
         return STEP_NOTHING;
-    publish(cache, loaded, &hash, all_proven);
+    publish(cache, &loaded);
     return STEP_DONE;
 }
 
@@ -408,9 +404,7 @@ bool persist_load(struct device_cache *cache)
     return true;
 }
 
-/* --- Saving
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* --- Saving --- */
 
 static struct harvest *take_harvests(struct device_cache *cache)
 {
@@ -429,6 +423,21 @@ static void free_harvests(struct harvest *harvests)
         free(harvests);
         harvests = next;
     }
+}
+
+/* After a save that failed: the next one takes them. What came meanwhile has its place. */
+static void put_back_harvests(struct device_cache *cache, struct harvest *harvests)
+{
+    pthread_mutex_lock(&cache->lock);
+    while (harvests && cache->harvest_count < DEVICE_CACHE_HARVESTS) {
+        struct harvest *harvest = harvests;
+        harvests = harvest->next;
+        harvest->next = cache->harvests;
+        cache->harvests = harvest;
+        cache->harvest_count++;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    free_harvests(harvests);
 }
 
 struct payload {
@@ -546,12 +555,14 @@ static enum step gather(struct device_cache *cache, const struct harvest *harves
     pthread_mutex_lock(&cache->lock);
     VkPipelineCache loaded = cache->loaded, live = cache->live;
     pthread_mutex_unlock(&cache->lock);
+    size_t live_size = live ? data_size(cache, live) : 0;
     if (loaded)
         stand_ins[count++] = loaded;
-    if (live && data_size(cache, live) > cache->empty_size)
+    if (live_size > cache->empty_size)
         stand_ins[count++] = live;
     if (count == 0 && !harvests) {
-        note_keeps_nothing(cache);
+        if (live_size) /* else the driver didn't say, or there is no cache */
+            note_keeps_nothing(cache);
         return STEP_NOTHING;
     }
     /* One alone is read as it is: nothing is made of its data. */
@@ -569,22 +580,20 @@ static enum step gather(struct device_cache *cache, const struct harvest *harves
  * is the union, or the file holds nothing usable. */
 static enum step unite_with_disk(struct device_cache *cache, struct payload *payload)
 {
-    VkPipelineCache disk;
-    struct hash128 hash;
-    bool proven;
-    enum step step = load_store(cache, cache->store, &disk, &hash, &proven);
+    struct part disk;
+    enum step step = load_store(cache, cache->store, &disk);
     cache->disk_has_more = step == STEP_DONE;
-    if (step == STEP_NOTHING)
+    if (step == STEP_NOTHING && !cache->set_aside)
         return STEP_DONE;
     if (step != STEP_DONE)
         return step;
     struct payload both;
-    step = take_in(cache, &disk, payload->data, payload->size, "what was compiled in this run");
+    step = take_in(cache, &disk.handle, payload->data, payload->size, "what was compiled in this run");
     if (step == STEP_GONE)
         return step;
     if (step == STEP_DONE)
-        step = read_payload(cache, disk, &both);
-    destroy_cache(cache, disk);
+        step = read_payload(cache, disk.handle, &both);
+    destroy_cache(cache, disk.handle);
     if (step != STEP_DONE)
         return STEP_FAILED;
     free(payload->data);
@@ -626,7 +635,7 @@ static enum step write_store(struct device_cache *cache, struct payload *payload
         say_trouble(cache, &problem);
         if (error == -ETIMEDOUT) /* another process is at it: next time */
             atomic_store(&cache->job.dirty, true);
-        return STEP_NOTHING;
+        return STEP_FAILED;
     }
     enum step step =
         (changed || cache->disk_has_more) && !cache->rebuild ? unite_with_disk(cache, payload) : STEP_DONE;
@@ -644,7 +653,7 @@ static enum step write_store(struct device_cache *cache, struct payload *payload
         return STEP_GONE;
     say_trouble(cache, error ? &problem : &trim_problem);
     if (error)
-        return STEP_NOTHING;
+        return STEP_FAILED;
     saved(cache, payload);
     return STEP_DONE;
 }
@@ -699,7 +708,10 @@ bool persist_save(struct device_cache *cache)
     bool writable = cache->store && !cache->read_only && !lost;
     if (writable && (dirty || harvests) && !cache->keeps_nothing && !cache->set_aside)
         step = save_data(cache, harvests);
-    free_harvests(harvests);
+    if (step == STEP_FAILED)
+        put_back_harvests(cache, harvests);
+    else
+        free_harvests(harvests);
     if (step != STEP_GONE && (atomic_exchange(&cache->job.ledger_dirty, false) || dirty) && writable)
         step = save_ledger(cache);
     return step != STEP_GONE;

@@ -9,12 +9,9 @@
 #include "device_cache.h"
 #include "persist.h"
 
-#define HEADER_SIZE 32 /* VkPipelineCacheHeaderVersionOne */
 #define GET_DATA_TRIES 3
 
-/* --- Creation
- * -------------------------------------------------------------------------------------------------------------
- */
+/* --- Creation --- */
 
 /* Remembers a cache of the application. On out of memory nothing is known of it, which only costs its guard
  * and its harvest. */
@@ -44,32 +41,17 @@ static struct policy_decision judge(struct device_cache *cache, const VkPipeline
     if (decision.action != POLICY_PAYLOAD && decision.action != POLICY_RAW)
         return decision;
     pthread_mutex_lock(&cache->lock);
-    for (uint32_t i = 0; i < cache->dead_count; i++)
-        if (hash128_equal(&cache->dead[i], &decision.payload_hash)) {
-            decision.action = POLICY_EMPTY;
-            decision.reason = POLICY_QUARANTINED;
-            snprintf(decision.problem, sizeof(decision.problem),
-                     "the last run died on this data: set aside for this run");
-        }
+    if (device_cache_is_set_aside(cache, &decision.payload_hash)) {
+        decision.action = POLICY_EMPTY;
+        decision.reason = POLICY_QUARANTINED;
+        snprintf(decision.problem, sizeof(decision.problem),
+                 "the last run died on this data: set aside for this run");
+    }
     pthread_mutex_unlock(&cache->lock);
     return decision;
 }
 
-/* Data the driver returned an error for isn't offered to it again, unless it was only short of memory. */
-static void note_driver_error(struct device_cache *cache, const struct hash128 *hash, VkResult result)
-{
-    bool starved = result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
-    pthread_mutex_lock(&cache->lock);
-    cache->counters.retries++;
-    if (!starved) {
-        ledger_add_rejected(&cache->ledger, hash, clock_unix_seconds());
-        cache->counters.quarantined++;
-    }
-    pthread_mutex_unlock(&cache->lock);
-    writer_ledger_changed(cache);
-    device_cache_reject(cache, POLICY_DRIVER_ERROR, "the application's cache data",
-                        enum_VkResult_name(result));
-}
+static const char what_is_judged[] = "the application's cache data";
 
 static void notice_dropped_data(struct device_cache *cache, VkPipelineCache handle, size_t payload_size)
 {
@@ -78,8 +60,39 @@ static void notice_dropped_data(struct device_cache *cache, VkPipelineCache hand
     if (payload_size > cache->empty_size && cache->empty_size &&
         device->next.GetPipelineCacheData(device->handle, handle, &size, NULL) == VK_SUCCESS &&
         size <= cache->empty_size)
-        device_cache_reject(cache, POLICY_DRIVER_DROPPED, "the application's cache data",
+        device_cache_reject(cache, POLICY_DRIVER_DROPPED, what_is_judged,
                             "the driver took it and kept nothing of it");
+}
+
+/* Once more, after the driver returned an error for data, which the spec has it ignore. */
+static VkResult retry_empty(struct device_cache *cache, PFN_vkCreatePipelineCache next, VkDevice device,
+                            const VkPipelineCacheCreateInfo *info, const VkAllocationCallbacks *allocator,
+                            VkPipelineCache *out)
+{
+    VkPipelineCacheCreateInfo empty = *info;
+    empty.initialDataSize = 0;
+    empty.pInitialData = NULL;
+    pthread_mutex_lock(&cache->lock);
+    cache->counters.retries++;
+    pthread_mutex_unlock(&cache->lock);
+    VkResult result = next(device, &empty, allocator, out);
+    if (result == VK_SUCCESS)
+        remember(cache, *out, &(struct app_cache){0});
+    return result;
+}
+
+/* Data that isn't the layer's to judge, as it came. */
+static VkResult create_untouched(struct device_cache *cache, PFN_vkCreatePipelineCache next, VkDevice device,
+                                 const VkPipelineCacheCreateInfo *info,
+                                 const VkAllocationCallbacks *allocator, VkPipelineCache *out)
+{
+    VkResult result = next(device, info, allocator, out);
+    if (result == VK_SUCCESS)
+        remember(cache, *out, &(struct app_cache){0});
+    if (result == VK_SUCCESS || info->initialDataSize == 0)
+        return result;
+    device_cache_reject(cache, POLICY_DRIVER_ERROR, what_is_judged, enum_VkResult_name(result));
+    return retry_empty(cache, next, device, info, allocator, out);
 }
 
 /* Hands down the payload that the policy let through; without it if the driver returns an error. */
@@ -99,13 +112,8 @@ static VkResult create_with_payload(struct device_cache *cache, PFN_vkCreatePipe
         remember(cache, *out, &facts);
         return result;
     }
-    note_driver_error(cache, &decision->payload_hash, result);
-    info->initialDataSize = 0;
-    info->pInitialData = NULL;
-    result = next(device, info, allocator, out);
-    if (result == VK_SUCCESS)
-        remember(cache, *out, &(struct app_cache){0});
-    return result;
+    device_cache_blame(cache, &decision->payload_hash, what_is_judged, result);
+    return retry_empty(cache, next, device, info, allocator, out);
 }
 
 /* An application that never asks for cache data can't keep it either: its empty caches are filled from the
@@ -191,22 +199,22 @@ VkResult hook_CreatePipelineCache(struct device *self, PFN_vkCreatePipelineCache
                                   const VkAllocationCallbacks *pAllocator, VkPipelineCache *pPipelineCache)
 {
     struct device_cache *cache = self->cache;
-    if (!cache || cache->no_envelope)
+    if (!cache)
         return next(device, pCreateInfo, pAllocator, pPipelineCache);
     VkPipelineCacheCreateInfo info = *pCreateInfo;
     VkResult result;
     struct policy_decision decision = {.action = POLICY_EMPTY, .reason = POLICY_NO_DATA};
-    if (info.initialDataSize)
+    if (cache->no_envelope)
+        decision.action = POLICY_UNTOUCHED;
+    else if (info.initialDataSize)
         decision = judge(cache, pCreateInfo);
     if (decision.action == POLICY_UNTOUCHED) {
-        result = next(device, pCreateInfo, pAllocator, pPipelineCache);
-        if (result == VK_SUCCESS)
-            remember(cache, *pPipelineCache, &(struct app_cache){0});
+        result = create_untouched(cache, next, device, pCreateInfo, pAllocator, pPipelineCache);
     } else if (decision.action == POLICY_EMPTY) {
         info.initialDataSize = 0;
         info.pInitialData = NULL;
         if (decision.reason != POLICY_NO_DATA && decision.reason != POLICY_HOLLOW)
-            device_cache_reject(cache, decision.reason, "the application's cache data", decision.problem);
+            device_cache_reject(cache, decision.reason, what_is_judged, decision.problem);
         result = create_empty(cache, next, device, &info, pAllocator, pPipelineCache);
     } else {
         result = create_with_payload(cache, next, device, &info, &decision, pAllocator, pPipelineCache);
@@ -215,9 +223,7 @@ VkResult hook_CreatePipelineCache(struct device *self, PFN_vkCreatePipelineCache
     return result;
 }
 
-/* --- Destruction
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- Destruction --- */
 
 /* Inside the application's own call, so that a cache which it synchronises itself may be read. */
 static void harvest(struct device_cache *cache, VkPipelineCache handle)
@@ -273,9 +279,7 @@ void hook_DestroyPipelineCache(struct device *self, PFN_vkDestroyPipelineCache n
     next(device, pipelineCache, pAllocator);
 }
 
-/* --- Data
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- Data --- */
 
 /* The application keeps its own data; and this piece of it has left through the layer, whatever becomes of
  * its envelope. */
@@ -356,7 +360,7 @@ VkResult hook_GetPipelineCacheData(struct device *self, PFN_vkGetPipelineCacheDa
     if (!pData) {
         note_left(cache, 0, NULL);
         result = query_size(cache, next, device, pipelineCache, pDataSize);
-    } else if (*pDataSize < HEADER_SIZE) {
+    } else if (*pDataSize < POLICY_HEADER_SIZE) {
         /* Spec, vkGetPipelineCacheData: "If pDataSize is less than what is necessary to store this header,
          * nothing will be written to pData and zero will be written to pDataSize." */
         *pDataSize = 0;
@@ -368,9 +372,7 @@ VkResult hook_GetPipelineCacheData(struct device *self, PFN_vkGetPipelineCacheDa
     return result;
 }
 
-/* --- Merging
- * --------------------------------------------------------------------------------------------------------------
- */
+/* --- Merging --- */
 
 VkResult hook_MergePipelineCaches(struct device *self, PFN_vkMergePipelineCaches next, VkDevice device,
                                   VkPipelineCache dstCache, uint32_t srcCacheCount,
@@ -392,8 +394,7 @@ VkResult hook_MergePipelineCaches(struct device *self, PFN_vkMergePipelineCaches
     return result;
 }
 
-/* --- Signs that the application may be about to end
- * ----------------------------------------------------------------------- */
+/* --- Signs that the application may be about to end --- */
 
 void hook_DestroySwapchainKHR(struct device *self, PFN_vkDestroySwapchainKHR next, VkDevice device,
                               VkSwapchainKHR swapchain, const VkAllocationCallbacks *pAllocator)

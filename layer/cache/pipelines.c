@@ -1,5 +1,6 @@
 /* The hooks on pipeline creation: the store in place of VK_NULL_HANDLE, the guard around first uses, one more
  * try without a cache that the driver fails with, and the counting of hits. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,9 +129,7 @@ static bool is_deferred(const struct call *call)
     return call->deferred != VK_NULL_HANDLE;
 }
 
-/* --- Feedback
- * -------------------------------------------------------------------------------------------------------------
- */
+/* --- Feedback --- */
 
 static const VkPipelineCreationFeedbackCreateInfo *own_feedback(const struct call *call, uint32_t index)
 {
@@ -166,16 +165,16 @@ static void chain_feedback(const struct call *call, struct feedback_copy *copy, 
     memcpy(infos, call->infos, bytes);
     memset(results, 0, call->count * sizeof(*results));
     for (uint32_t i = 0; i < call->count; i++) {
-        struct info_head head = head_of(call, i);
         if (own_feedback(call, i))
             continue;
         links[i] = (VkPipelineCreationFeedbackCreateInfo){
             .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO,
-            .pNext = head.pNext,
+            .pNext = head_of(call, i).pNext,
             .pPipelineCreationFeedback = &results[i],
         };
-        head.pNext = &links[i];
-        memcpy(infos + i * call->stride, &head, sizeof(head));
+        /* Only the pointer: what is padding in struct info_head is a member in the create-info. */
+        const void *link = &links[i];
+        memcpy(infos + i * call->stride + offsetof(struct info_head, pNext), &link, sizeof(link));
     }
     copy->infos = infos;
     copy->results = results;
@@ -211,7 +210,6 @@ static bool count_pipelines(struct device_cache *cache, const struct call *call,
             counters->hit_ns += feedback.duration;
         } else {
             counters->misses++;
-            counters->miss_ns += feedback.duration;
             cache->unrecorded_misses++;
             cache->unrecorded_miss_ns += feedback.duration;
             compiled = true;
@@ -220,9 +218,7 @@ static bool count_pipelines(struct device_cache *cache, const struct call *call,
     return compiled;
 }
 
-/* --- Which cache
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- Which cache --- */
 
 /* In place of VK_NULL_HANDLE. Called with the lock held; may wait for the load. */
 static void substitute(struct device_cache *cache, const struct call *call, struct plan *plan)
@@ -288,6 +284,7 @@ static void retire(struct device_cache *cache, VkPipelineCache handle, struct re
 {
     if (handle == cache->loaded) {
         cache->loaded = VK_NULL_HANDLE;
+        cache->loaded_guard.unproven = false; /* a call that still runs with it proves nothing any more */
         ledger_add_rejected(&cache->ledger, &cache->loaded_hash, clock_unix_seconds());
     } else if (handle == cache->live) {
         cache->live = replacement;
@@ -310,8 +307,8 @@ static void poison(struct device_cache *cache, VkPipelineCache handle)
         replacement = VK_NULL_HANDLE;
     pthread_mutex_lock(&cache->lock);
     retire(cache, handle, retired, replacement);
-    bool replaced = retired->handle && cache->live == replacement;
-    if (retired->handle) {
+    bool first = retired->handle, replaced = first && cache->live == replacement;
+    if (first) {
         cache->counters.poisoned++;
         cache->poisonings++;
         if (cache->poisonings >= DEVICE_CACHE_POISONINGS)
@@ -325,6 +322,8 @@ static void poison(struct device_cache *cache, VkPipelineCache handle)
     if (!replaced && replacement)
         device->next.DestroyPipelineCache(device->handle, replacement, NULL);
     free(retired);
+    if (!first)
+        return;
     writer_ledger_changed(cache);
     report_log(cache->report, REPORT_WARNING,
                "the driver fails with the cache that stood in for VK_NULL_HANDLE, and not without it: %s",
@@ -335,8 +334,10 @@ static void poison_seeded(struct device_cache *cache, VkPipelineCache handle)
 {
     pthread_mutex_lock(&cache->lock);
     struct app_cache *entry = app_caches_find(&cache->app_caches, handle);
-    if (entry)
+    if (entry) {
         entry->poisoned = true;
+        entry->guard.unproven = false;
+    }
     ledger_add_rejected(&cache->ledger, &cache->loaded_hash, clock_unix_seconds());
     cache->counters.poisoned++;
     pthread_mutex_unlock(&cache->lock);

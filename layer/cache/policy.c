@@ -8,7 +8,6 @@
 #include "bytes.h"
 
 /* VkPipelineCacheHeaderVersionOne. The spec has it least significant byte first on every host. */
-#define HEADER_SIZE 32
 #define HEADER_VERSION_ONE 1
 #define HEADER_AT_SIZE 0
 #define HEADER_AT_VERSION 4
@@ -67,7 +66,7 @@ static bool uuid_is_ours(const struct blob *blob)
     static const uint8_t zeros[IDENTITY_UUID_SIZE];
     const uint8_t *uuid = blob->self->cache_uuid;
 
-    return memcmp(uuid, zeros, IDENTITY_UUID_SIZE) != 0 && blob->size >= HEADER_SIZE &&
+    return memcmp(uuid, zeros, IDENTITY_UUID_SIZE) != 0 && blob->size >= POLICY_HEADER_SIZE &&
            memcmp(blob->data + HEADER_AT_UUID, uuid, IDENTITY_UUID_SIZE) == 0;
 }
 
@@ -77,7 +76,7 @@ static bool header_version_is_unknown(const struct blob *blob)
 {
     if (blob->size < COMMON_HEADER_SIZE || !version_is_plausible(header_number(blob, HEADER_AT_VERSION)))
         return false;
-    if (header_number(blob, HEADER_AT_SIZE) != HEADER_SIZE)
+    if (header_number(blob, HEADER_AT_SIZE) != POLICY_HEADER_SIZE)
         return true;
     return !number_is_ours(blob, HEADER_AT_VENDOR_ID, blob->self->vendor_id) &&
            !number_is_ours(blob, HEADER_AT_DEVICE_ID, blob->self->device_id) && !uuid_is_ours(blob);
@@ -93,13 +92,13 @@ static enum policy_reason judge_header(const struct blob *blob, char *problem, s
                  header_number(blob, HEADER_AT_VERSION));
         return POLICY_HEADER_DAMAGED;
     }
-    if (blob->size < HEADER_SIZE) {
-        snprintf(problem, problem_size, "size: %d bytes or more expected, %zu found", HEADER_SIZE,
+    if (blob->size < POLICY_HEADER_SIZE) {
+        snprintf(problem, problem_size, "size: %d bytes or more expected, %zu found", POLICY_HEADER_SIZE,
                  blob->size);
         return POLICY_TOO_SHORT;
     }
-    if (header_number(blob, HEADER_AT_SIZE) != HEADER_SIZE) {
-        snprintf(problem, problem_size, "headerSize: %d expected, %" PRIu32 " found", HEADER_SIZE,
+    if (header_number(blob, HEADER_AT_SIZE) != POLICY_HEADER_SIZE) {
+        snprintf(problem, problem_size, "headerSize: %d expected, %" PRIu32 " found", POLICY_HEADER_SIZE,
                  header_number(blob, HEADER_AT_SIZE));
         return POLICY_HEADER_DAMAGED;
     }
@@ -123,15 +122,15 @@ bool policy_header_matches(const void *data, size_t size, const struct cache_ide
  * the header then, one more each time. */
 static bool is_hollow(const struct blob *blob)
 {
-    return blob->size % HEADER_SIZE == 0 &&
-           memcmp(blob->data, blob->data + HEADER_SIZE, blob->size - HEADER_SIZE) == 0;
+    return blob->size % POLICY_HEADER_SIZE == 0 &&
+           memcmp(blob->data, blob->data + POLICY_HEADER_SIZE, blob->size - POLICY_HEADER_SIZE) == 0;
 }
 
 static struct policy_decision reject_hollow(const struct blob *blob)
 {
     return reject((struct policy_decision){0}, POLICY_HOLLOW,
                   "payload: data behind the header expected, %zu equal headers found",
-                  blob->size / HEADER_SIZE);
+                  blob->size / POLICY_HEADER_SIZE);
 }
 
 /* The last question, for data that is good in every other way. */

@@ -5,6 +5,8 @@
 #include "envelope.h"
 #include "ledger.h"
 
+#define POLICY_HEADER_SIZE 32 /* bytes of VkPipelineCacheHeaderVersionOne */
+
 enum raw_blobs {
     RAW_BLOBS_AUTO,
     RAW_BLOBS_ACCEPT,

@@ -6,17 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 #define SESSION_ATTEMPTS 8
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* flock() knows no timeout, and an alarm belongs to the application, so waiting is asking again. */
-static int wait_for_lock(int fd, int64_t deadline)
+static int wait_for_lock(int fd, uint64_t deadline)
 {
     struct timespec pause = {.tv_nsec = 1000000};
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -24,7 +19,7 @@ static int wait_for_lock(int fd, int64_t deadline)
             continue;
         if (errno != EWOULDBLOCK)
             return -errno;
-        if (now_ms() >= deadline)
+        if (clock_monotonic_ns() >= deadline)
             return -ETIMEDOUT;
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < 16000000)
@@ -47,7 +42,7 @@ static bool still_there(int directory, const char *name, const struct stat *lock
 }
 
 /* -ESTALE: the file was removed meanwhile, try again. */
-static int take_lock(const struct store *store, int directory, int64_t deadline, struct store_lock *out,
+static int take_lock(const struct store *store, int directory, uint64_t deadline, struct store_lock *out,
                      struct store_problem *problem)
 {
     char name[STORE_NAME_SIZE];
@@ -89,7 +84,7 @@ static void release_lock(struct store_lock *lock)
     lock->fd = -1;
 }
 
-static int try_session(const struct store *store, int64_t deadline, struct store_session *out,
+static int try_session(const struct store *store, uint64_t deadline, struct store_session *out,
                        struct store_problem *problem)
 {
     int directory = store_directory_open(store, true, problem);
@@ -106,7 +101,7 @@ static int try_session(const struct store *store, int64_t deadline, struct store
 
 int store_session_begin(const struct store *store, struct store_session *out, struct store_problem *problem)
 {
-    int64_t deadline = now_ms() + STORE_LOCK_WAIT_MS;
+    uint64_t deadline = clock_monotonic_ns() + STORE_LOCK_WAIT_MS * 1000000ull;
     int error = -ENOENT;
     *out = (struct store_session){.directory = -1, .lock = {.fd = -1}};
     if (store->read_only)

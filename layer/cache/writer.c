@@ -4,17 +4,16 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../handles.h"
 #include "device_cache.h"
 #include "persist.h"
 
-#define NS_PER_SECOND 1000000000ull
-#define FIRST_INTERVAL_NS NS_PER_SECOND /* from the first compilation to the first save */
-#define QUIET_NS (NS_PER_SECOND / 2)    /* a save waits this long for a burst of compilations to end */
-#define NS_PER_BYTE 1000                /* never more than 1 MB/s on average */
-#define FAREWELL_NS (3 * NS_PER_SECOND) /* how long a device's or process's end waits for files and locks */
+#define FIRST_INTERVAL_NS CLOCK_NS_PER_SECOND /* from the first compilation to the first save */
+#define QUIET_NS (CLOCK_NS_PER_SECOND / 2)    /* a save waits this long for a burst of compilations to end */
+#define NS_PER_BYTE 1000                      /* never more than 1 MB/s on average */
+#define FAREWELL_NS                                                                                          \
+    (3 * CLOCK_NS_PER_SECOND) /* how long a device's or process's end waits for files and locks */
 
 static struct {
     pthread_mutex_t lock;
@@ -26,11 +25,6 @@ static struct {
     pthread_t thread;
     struct device_cache *first;
 } writer = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static struct timespec timespec_of(uint64_t ns)
-{
-    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_SECOND), .tv_nsec = (long)(ns % NS_PER_SECOND)};
-}
 
 static uint64_t at_least(uint64_t a, uint64_t b)
 {
@@ -147,7 +141,7 @@ static void *work(void *unused)
         } else if (due == UINT64_MAX) {
             pthread_cond_wait(&writer.wake, &writer.lock);
         } else {
-            struct timespec until = timespec_of(due);
+            struct timespec until = clock_timespec(due);
             pthread_cond_timedwait(&writer.wake, &writer.lock, &until);
         }
     }
@@ -173,12 +167,8 @@ static void forget_messages_in_child(void *instance)
 
 static void init_conditions(void)
 {
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&writer.wake, &monotonic);
-    pthread_cond_init(&writer.changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_init_condition(&writer.wake);
+    clock_init_condition(&writer.changed);
 }
 
 static void after_fork_in_child(void)
@@ -200,7 +190,7 @@ static bool wait_finished(struct device_cache *cache, uint64_t deadline)
 {
     struct writer_job *job = &cache->job;
     while (!job->finished) {
-        struct timespec until = timespec_of(deadline);
+        struct timespec until = clock_timespec(deadline);
         bool late = clock_monotonic_ns() >= deadline;
         if (late && (job->in_files || !job->busy))
             return false;
@@ -239,7 +229,7 @@ static void stop_at_exit(void)
     pthread_mutex_lock(&writer.lock);
     if (writer.running) {
         uint64_t deadline = clock_monotonic_ns() + FAREWELL_NS;
-        struct timespec until = timespec_of(deadline);
+        struct timespec until = clock_timespec(deadline);
         for (struct device_cache *cache = writer.first; cache; cache = cache->job.next)
             cache->job.finishing = cache->job.summary_due = true;
         pthread_cond_signal(&writer.wake);

@@ -2,6 +2,10 @@
  */
 #include "cache_app.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #define PIPELINES 4
 
 /* Creates with VK_NULL_HANDLE: expects so many hits. */
@@ -77,6 +81,47 @@ static void test_later_saves_keep_what_was_harvested(void **state)
     CHECK_EQUAL(report_count("save", ""), 2);
     use_null(100, PIPELINES);
     use_null(200, PIPELINES);
+}
+
+static int lock_store(void)
+{
+    int fd = open(store_path(".lock"), O_RDWR | O_CLOEXEC);
+    CHECK(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    return fd;
+}
+
+static void run_harvests_while_the_store_is_locked(void *context)
+{
+    (void)context;
+    struct app app;
+    app_open(&app);
+    app_compile(&app, VK_NULL_HANDLE, 0, PIPELINES);
+    report_wait("save", "", 1);
+    int lock = lock_store();
+    VkPipelineCache cache = app_cache_empty(&app);
+    app_compile(&app, cache, 100, PIPELINES);
+    app_cache_destroy(&app, cache);
+    lines_wait(LOG_FILE, "cannot lock", "", 1);
+    close(lock);
+    app_close(&app);
+}
+
+static void test_what_was_harvested_outlives_a_save_that_fails(void **state)
+{
+    (void)state;
+    run_complete(run_harvests_while_the_store_is_locked, NULL);
+    use_null(100, PIPELINES);
+}
+
+static void test_a_merge_that_fails_is_said(void **state)
+{
+    (void)state;
+    use_null(0, 0);
+    driver_set("fault=vkMergePipelineCaches,result=-13");
+    use_empty(100, 0);
+    CHECK_EQUAL(lines_count(LOG_FILE, "fails to merge caches: VK_ERROR_UNKNOWN", ""), 1);
+    driver_set("");
+    use_null(0, PIPELINES); /* the store is as it was */
 }
 
 static void test_adopt_empty_off(void **state)
@@ -247,6 +292,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HARNESS_TEST(test_adopted_cache_is_seeded_and_harvested),
         HARNESS_TEST(test_later_saves_keep_what_was_harvested),
+        HARNESS_TEST(test_what_was_harvested_outlives_a_save_that_fails),
+        HARNESS_TEST(test_a_merge_that_fails_is_said),
         HARNESS_TEST(test_adopt_empty_off),
         HARNESS_TEST(test_at_most_four_are_seeded_at_a_time),
         HARNESS_TEST(test_adoption_ends_once_the_application_asks_for_data),

@@ -397,6 +397,56 @@ static void test_other_header_versions_are_left_alone(void **state)
     }
 }
 
+static void run_refused_untouched(void *context)
+{
+    (void)context;
+    static const uint32_t data[] = {28, 2, 1, 2, 3, 4, 5, 6}; /* a header version that nobody knows */
+    struct app app;
+    app_open(&app);
+    VkPipelineCache cache = app_cache(&app, data, sizeof(data));
+    CHECK(driver_saw_no_data());
+    CHECK_EQUAL(driver_count("vkCreatePipelineCache"), 3); /* the layer's own, and two tries */
+    app_cache_destroy(&app, cache);
+    app_close(&app);
+}
+
+static void test_an_error_for_data_with_another_header_version_is_retried_without(void **state)
+{
+    (void)state;
+    static const char *const drivers[] = {"header=1", "header=2"};
+    for (size_t i = 0; i < 2; i++) {
+        char items[128];
+        snprintf(items, sizeof(items), "%s;fault=vkCreatePipelineCache,when=data,result=-13", drivers[i]);
+        driver_set(items);
+        report_forget();
+        run_complete(run_refused_untouched, NULL);
+        CHECK_EQUAL(report_rejected("driver_error"), 1);
+        CHECK_EQUAL(report_number("summary", "retries"), 1);
+    }
+}
+
+static void run_compiles_after_a_failed_save(void *context)
+{
+    (void)context;
+    struct app app;
+    app_open(&app);
+    app_compile(&app, VK_NULL_HANDLE, 0, PIPELINES);
+    lines_wait(JOURNAL_FILE, "vkGetPipelineCacheData", "result=-1", 1);
+    app_compile(&app, VK_NULL_HANDLE, PIPELINES, 1);
+    app_close(&app);
+}
+
+/* The first query is the layer's at device creation. */
+static void test_a_failed_query_does_not_mean_that_the_driver_keeps_nothing(void **state)
+{
+    (void)state;
+    driver_set("fault=vkGetPipelineCacheData,when=query,call=2,result=-1");
+    run_complete(run_compiles_after_a_failed_save, NULL);
+    driver_set("");
+    use_store(0);
+    CHECK_EQUAL(report_number("summary", "hits"), PIPELINES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +463,8 @@ int main(void)
         HARNESS_TEST(test_c41_five_gigabytes_at_save),
         HARNESS_TEST(test_driver_that_answers_incomplete_is_not_stored),
         HARNESS_TEST(test_other_header_versions_are_left_alone),
+        HARNESS_TEST(test_an_error_for_data_with_another_header_version_is_retried_without),
+        HARNESS_TEST(test_a_failed_query_does_not_mean_that_the_driver_keeps_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,29 @@ static void test_c15_exit_handlers_save_without_waiting(void **state)
     check_stored(PIPELINES);
 }
 
+static struct app left_open;
+
+static void close_left_open(void)
+{
+    app_close(&left_open);
+}
+
+static void run_closes_in_an_exit_handler(void *context)
+{
+    (void)context;
+    CHECK(atexit(close_left_open) == 0); /* before the layer's, so it runs after that */
+    app_open(&left_open);
+    app_compile(&left_open, VK_NULL_HANDLE, 0, PIPELINES);
+}
+
+static void test_a_device_that_goes_after_the_exit_handler_has_one_summary(void **state)
+{
+    (void)state;
+    run_complete(run_closes_in_an_exit_handler, NULL);
+    CHECK_EQUAL(report_count("summary", ""), 1);
+    check_stored(PIPELINES);
+}
+
 /* --- save_interval, and signs that the end may be near --- */
 
 static void run_saves_twice(void *context)
@@ -251,6 +274,7 @@ int main(void)
         HARNESS_TEST(test_c14_killed_after_one_interval),
         HARNESS_TEST(test_c15_exit_without_destroying_after_one_interval),
         HARNESS_TEST(test_c15_exit_handlers_save_without_waiting),
+        HARNESS_TEST(test_a_device_that_goes_after_the_exit_handler_has_one_summary),
         HARNESS_TEST(test_save_interval_lies_between_two_saves),
         HARNESS_TEST(test_saves_at_once_when_a_swapchain_goes),
         HARNESS_TEST(test_c21_killed_at_each_step_of_a_save),

@@ -187,6 +187,34 @@ static void test_c09_proven_data_is_not_guarded(void **state)
     CHECK_EQUAL(report_number("summary", "hits"), PIPELINES);
 }
 
+static bool ledger_says(const char *text)
+{
+    struct bytes file = file_read(store_path(".ledger"));
+    file.data[file.size] = '\0';
+    bool found = strstr((const char *)file.data, text) != NULL;
+    bytes_finish(&file);
+    return found;
+}
+
+/* The driver lives with a shipped store: that says nothing for the own one, which kills it. */
+static void test_c09_a_shipped_store_does_not_clear_the_own_one(void **state)
+{
+    (void)state;
+    static const char fault[] = "fault=vkCreatePipelineCache,when=data,crash=kill";
+    use_store(100);
+    CHECK(rename(scratch_path(STORE_ROOT), scratch_path("shipped")) == 0);
+    use_store(0);
+    die_with_store(fault);
+    use_store(0);
+    age_deaths();
+    die_with_store(fault);
+    layer_set("READ_DIRS", scratch_path("shipped"));
+    use_store(100);
+    CHECK_EQUAL(report_number("summary", "hits"), PIPELINES);
+    CHECK(ledger_says("quarantine "));
+    CHECK(ledger_says("proven "));
+}
+
 /* --- C09: the application's own blob --- */
 
 static void run_with_blob(void *context)
@@ -389,6 +417,7 @@ int main(void)
         HARNESS_TEST(test_c09_two_deaths_close_together_are_one),
         HARNESS_TEST(test_c09_killed_at_another_moment_loses_nothing),
         HARNESS_TEST(test_c09_proven_data_is_not_guarded),
+        HARNESS_TEST(test_c09_a_shipped_store_does_not_clear_the_own_one),
         HARNESS_TEST(test_c09_blob_that_kills_in_create),
         HARNESS_TEST(test_c09_blob_that_kills_in_the_first_pipeline),
         HARNESS_TEST(test_c09_blob_that_kills_after_a_merge),
