@@ -300,15 +300,16 @@ static void publish(struct device_cache *cache, VkPipelineCache loaded, const st
 static enum step load_stores(struct device_cache *cache)
 {
     VkPipelineCache loaded = VK_NULL_HANDLE;
-    struct hash128 hash = {{0}};
+    struct hash128 hash = {{0}}; /* what the guard watches: the last that isn't proven, if there is one */
     bool all_proven = true;
     for (uint32_t i = 0; i <= cache->read_store_count; i++) {
         struct store *store = i < cache->read_store_count ? cache->read_stores[i] : cache->store;
         if (!store || (store == cache->store && cache->rebuild))
             continue;
         VkPipelineCache part;
+        struct hash128 part_hash;
         bool proven = false;
-        enum step step = load_store(cache, store, &part, &hash, &proven);
+        enum step step = load_store(cache, store, &part, &part_hash, &proven);
         if (step == STEP_GONE)
             return step;
         if (step != STEP_DONE)
@@ -317,9 +318,11 @@ static enum step load_stores(struct device_cache *cache)
             loaded = part;
         else if (!merge_private(cache, loaded, part))
             continue;
+        if (all_proven || !proven)
+            hash = part_hash;
         all_proven = all_proven && proven;
         if (store == cache->store)
-            cache->saved_hash = hash;
+            cache->saved_hash = part_hash;
     }
     if (!loaded)
         return STEP_NOTHING;

@@ -172,6 +172,48 @@ static void test_c09_killed_at_another_moment_loses_nothing(void **state)
     }
 }
 
+/* --- C09: several stores that are united */
+
+static void ship_store(uint32_t first)
+{
+    use_store(first);
+    CHECK(rename(scratch_path(STORE_ROOT), scratch_path("shipped")) == 0);
+}
+
+static void test_c09_shipped_store_proves_nothing_of_the_own(void **state)
+{
+    (void)state;
+    const char *dies_on_own = "fault=vkCreatePipelineCache,when=data,call=2,crash=kill";
+    wait_for_loads();
+    ship_store(100);
+    use_store(0);
+    layer_set("READ_DIRS", scratch_path("shipped"));
+    die_with_store(dies_on_own);
+    CHECK_EQUAL(store_count(".guard"), 1);
+    /* The own store is set aside; the shipped one has all that this run needs, so nothing is saved. */
+    use_store(100);
+    CHECK_EQUAL(report_number("summary", "deaths"), 1);
+    CHECK_EQUAL(report_number("summary", "hits"), PIPELINES);
+    age_deaths();
+    die_with_store(dies_on_own);
+    use_store(100);
+    CHECK_EQUAL(report_number("summary", "quarantined"), 1);
+}
+
+static void test_c09_shipped_store_is_blamed_itself(void **state)
+{
+    (void)state;
+    wait_for_loads();
+    ship_store(100);
+    use_store(0);
+    use_store(0);
+    layer_set("READ_DIRS", scratch_path("shipped"));
+    die_with_store("fault=vkCreateComputePipelines,when=data,crash=kill");
+    use_store(0);
+    CHECK_EQUAL(report_number("summary", "deaths"), 1);
+    CHECK_EQUAL(report_number("summary", "hits"), PIPELINES);
+}
+
 /* Proven data costs no mark any more. */
 static void test_c09_proven_data_is_not_guarded(void **state)
 {
@@ -389,6 +431,8 @@ int main(void)
         HARNESS_TEST(test_c09_one_death_costs_one_run),
         HARNESS_TEST(test_c09_two_deaths_close_together_are_one),
         HARNESS_TEST(test_c09_killed_at_another_moment_loses_nothing),
+        HARNESS_TEST(test_c09_shipped_store_proves_nothing_of_the_own),
+        HARNESS_TEST(test_c09_shipped_store_is_blamed_itself),
         HARNESS_TEST(test_c09_proven_data_is_not_guarded),
         HARNESS_TEST(test_c09_blob_that_kills_in_create),
         HARNESS_TEST(test_c09_blob_that_kills_in_the_first_pipeline),
