@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -677,6 +678,34 @@ static void test_after_fork(void **state)
     report_destroy(report);
 }
 
+/* Beyond the process's limit a write raises SIGXFSZ, which kills by default. */
+static void test_file_size_limit(void **state)
+{
+    const struct report_config config = {
+        .level = REPORT_ERROR, .log_file = path_of("log"), .application = "game"};
+    int status;
+    pid_t child = fork();
+
+    (void)state;
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct rlimit limit = {.rlim_cur = 100, .rlim_max = 100};
+        struct report *report = report_create(&config);
+
+        signal(SIGXFSZ, SIG_DFL);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        for (int i = 0; i < 10; i++)
+            report_log(report, REPORT_ERROR, "a line");
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    char *text = content_of(path_of("log"));
+    assert_non_null(strstr(text, "a line\n"));
+    assert_true(text[strlen(text) - 1] == '\n'); /* no piece of a line */
+    free(text);
+}
+
 #define REPORT_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -692,6 +721,7 @@ int main(void)
         REPORT_TEST(test_stderr_closed),
         REPORT_TEST(test_stderr_reader_gone),
         REPORT_TEST(test_stderr_pipe_full),
+        REPORT_TEST(test_file_size_limit),
         REPORT_TEST(test_null_report),
         REPORT_TEST(test_event_fields),
         REPORT_TEST(test_event_escapes),
