@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "application.h"
+#include "descriptor.h"
 
 #ifdef __ANDROID__
 #include <android/log.h>
@@ -177,7 +178,8 @@ static int file_open(const char *pattern)
     int problem = ENAMETOOLONG;
 
     if (path_expand(pattern, path, sizeof(path))) {
-        fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+        fd = descriptor_above_standard(
+            open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600));
         problem = errno;
     }
     if (fd < 0) {

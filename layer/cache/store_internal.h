@@ -58,7 +58,7 @@ int store_fail_file(const struct store *store, const char *name, int error, stru
 
 /* --- store_directory.c: directories that are ours alone --- */
 
-/* openat(), again as long as a signal interrupts it. */
+/* openat(), again as long as a signal interrupts it; never standard input, output or error. */
 int store_openat(int directory, const char *name, int flags, mode_t mode);
 
 /* A descriptor of the store's directory, or of <root>/v1. `create` makes what is missing, parents too, 0700.

@@ -274,6 +274,26 @@ static void test_stderr_closed(void **state)
     report_destroy(report);
 }
 
+/* What the program prints must not go into the layer's file. */
+static void test_stderr_closed_with_a_log_file(void **state)
+{
+    struct report *report;
+    ssize_t written;
+    char *text;
+
+    (void)state;
+    stderr_to(-1);
+    report = report_to(path_of("log"), NULL, REPORT_ERROR);
+    written = write(STDERR_FILENO, "the program's", 13);
+    stderr_back();
+    assert_int_equal(written, -1);
+    report_log(report, REPORT_ERROR, "the layer's");
+    report_destroy(report);
+    text = content_of(path_of("log"));
+    assert_non_null(strstr(text, "the layer's"));
+    free(text);
+}
+
 static void test_stderr_reader_gone(void **state)
 {
     struct report *report = report_to(NULL, NULL, REPORT_ERROR);
@@ -719,6 +739,7 @@ int main(void)
         REPORT_TEST(test_file_mode_and_append),
         REPORT_TEST(test_refused_files),
         REPORT_TEST(test_stderr_closed),
+        REPORT_TEST(test_stderr_closed_with_a_log_file),
         REPORT_TEST(test_stderr_reader_gone),
         REPORT_TEST(test_stderr_pipe_full),
         REPORT_TEST(test_file_size_limit),
