@@ -312,7 +312,11 @@ void device_cache_report_summary(struct device_cache *cache)
     pthread_mutex_lock(&cache->lock);
     const struct cache_counters copy = cache->counters, *counters = &copy;
     uint64_t saved_ns = estimate_saved_ns(cache);
+    bool said = cache->summary_said;
+    cache->summary_said = true;
     pthread_mutex_unlock(&cache->lock);
+    if (said)
+        return;
     struct report_event event;
     char rejections[256];
     report_event_begin(&event, cache->report, "summary");

@@ -79,6 +79,7 @@ struct device_cache {
     uint32_t read_store_count;
     bool rebuild;              /* the store had outgrown max_size: this run's entries take its place */
     bool disk_has_more;        /* the file holds entries of other processes, which this one's caches don't */
+    bool unsaved;              /* a save failed: what it was to write is still to be saved */
     bool keeps_nothing;        /* the driver puts nothing into its data */
     struct hash128 saved_hash; /* payload of the last load or save */
     uint64_t last_save_size;
@@ -105,6 +106,7 @@ struct device_cache {
     struct ledger ledger;
     struct hash128 dead[DEVICE_CACHE_DEAD]; /* set aside for this run */
     uint32_t dead_count;
+    bool summary_said; /* at exit(), before the application destroyed the device */
     bool trouble_said; /* one line about a store that can't be read or written is enough */
 
     struct app_caches app_caches;
@@ -132,7 +134,7 @@ struct device_cache *device_cache_create(struct device *device, const VkDeviceCr
 void device_cache_destroy(struct device_cache *cache);
 
 /* The one line, and the report's record, that say what came of it all: at the device's end, or at the
- * process's. */
+ * process's, whichever is first. */
 void device_cache_report_summary(struct device_cache *cache);
 
 /* An error of a watched command (device.h). Any thread. */

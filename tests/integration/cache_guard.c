@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +114,20 @@ static void test_c09_dies_in_the_first_pipeline_and_again_two_runs_later(void **
 {
     (void)state;
     check_two_deaths("fault=vkCreateComputePipelines,when=data,crash=kill");
+}
+
+/* What can't be read doesn't say that the quarantine is over. */
+static void test_c09_quarantine_outlives_the_ledger(void **state)
+{
+    (void)state;
+    check_two_deaths("fault=vkCreatePipelineCache,when=data,crash=kill");
+    CHECK(remove(store_path(".vkcache")) == 0);
+    char ledger[PATH_MAX];
+    snprintf(ledger, sizeof(ledger), "%s", store_path(".ledger"));
+    CHECK(remove(ledger) == 0 && mkdir(ledger, 0700) == 0);
+    use_store(0);
+    CHECK_EQUAL(report_number("summary", "loaded_bytes"), 0);
+    CHECK_EQUAL(store_count(".quarantine"), 1);
 }
 
 static void test_c09_one_death_costs_one_run(void **state)
@@ -428,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HARNESS_TEST(test_c09_dies_in_create_and_again_two_runs_later),
         HARNESS_TEST(test_c09_dies_in_the_first_pipeline_and_again_two_runs_later),
+        HARNESS_TEST(test_c09_quarantine_outlives_the_ledger),
         HARNESS_TEST(test_c09_one_death_costs_one_run),
         HARNESS_TEST(test_c09_two_deaths_close_together_are_one),
         HARNESS_TEST(test_c09_killed_at_another_moment_loses_nothing),
