@@ -19,8 +19,11 @@
 
 extern char **environ;
 
+#define RUNS_MAX 16
+
 static char scratch[64];
 static bool in_run;
+static pid_t runs[RUNS_MAX]; /* not waited for yet */
 
 void harness_fail(const char *file, int line, const char *format, ...)
 {
@@ -138,9 +141,35 @@ static int remove_entry(const char *path, const struct stat *stat, int type, str
     return remove(path);
 }
 
+static void forget_run(pid_t pid)
+{
+    for (int i = 0; i < RUNS_MAX; i++)
+        if (runs[i] == pid)
+            runs[i] = 0;
+}
+
+static void remember_run(pid_t pid)
+{
+    int i = 0;
+    while (i < RUNS_MAX && runs[i])
+        i++;
+    CHECK(i < RUNS_MAX);
+    runs[i] = pid;
+}
+
+/* What a failed test left. */
+static void kill_runs(void)
+{
+    for (int i = 0; i < RUNS_MAX; i++)
+        if (runs[i])
+            kill(runs[i], SIGKILL);
+    memset(runs, 0, sizeof(runs));
+}
+
 int harness_teardown(void **state)
 {
     (void)state;
+    kill_runs();
     uint32_t misuse = lines_count(JOURNAL_FILE, " misuse ", "");
     uint32_t leaks = lines_count(JOURNAL_FILE, " leak ", "");
     nftw(scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
@@ -161,6 +190,7 @@ struct run run_start(run_function function, void *context)
         function(context);
         exit(EXIT_SUCCESS);
     }
+    remember_run(run.pid);
     return run;
 }
 
@@ -178,6 +208,7 @@ int run_wait(struct run *run)
     if (count != 1)
         kill(run->pid, SIGKILL);
     waitpid(run->pid, &status, 0);
+    forget_run(run->pid);
     run->pid = -1;
     CHECK_SAY(count == 1, "a run hung");
     return status;
