@@ -106,8 +106,10 @@ class Command:
 
 
 def for_vulkan(element):
-    """Newer registries describe Vulkan SC in the same file; elements without an api belong to both."""
-    return "api" not in element.attrib or "vulkan" in element.attrib["api"].split(",")
+    """Newer registries describe Vulkan SC in the same file, and keep what core versions bring under "vulkanbase";
+    elements without an api belong to all."""
+    apis = element.attrib.get("api", "vulkan").split(",")
+    return "vulkan" in apis or "vulkanbase" in apis
 
 
 def read_params(element):

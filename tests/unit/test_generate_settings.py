@@ -113,6 +113,18 @@ class GenerateSettings(unittest.TestCase):
         for name, change in changes.items():
             self.assertNotEqual(self.damaged(change).returncode, 0, name)
 
+    def test_the_layer_presents_itself_as_the_manifest_does(self):
+        layer = json.loads(TEMPLATE.read_text())["layer"]
+        header = (ROOT / "layer/layer_name.h").read_text()
+        macros = dict(line.split(None, 2)[1:] for line in header.splitlines() if line.startswith("#define LAYER_"))
+        version = layer["api_version"].replace(".", ", ")
+        self.assertEqual(macros, {
+            "LAYER_NAME": f'"{layer["name"]}"',
+            "LAYER_DESCRIPTION": f'"{layer["description"]}"',
+            "LAYER_IMPLEMENTATION_VERSION": layer["implementation_version"],
+            "LAYER_SPEC_VERSION": f"VK_MAKE_API_VERSION(0, {version})",
+        })
+
 
 if __name__ == "__main__":
     unittest.main()
