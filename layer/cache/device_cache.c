@@ -1,5 +1,6 @@
 #include "device_cache.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,25 +88,46 @@ static struct store *create_store(struct device_cache *cache, const char *root, 
     return store;
 }
 
+/* One folder of `read_dirs`, perhaps with spaces around it. False: no more of them. */
+static bool create_read_store(struct device_cache *cache, const char *dir, size_t length)
+{
+    char root[4096];
+    for (; length && isspace((unsigned char)dir[0]); length--)
+        dir++;
+    while (length && isspace((unsigned char)dir[length - 1]))
+        length--;
+    if (!length)
+        return true;
+    if (dir[0] != '/' || length >= sizeof(root)) {
+        report_log(cache->report, REPORT_ERROR,
+                   "setting 'read_dirs': '%.*s' is not an absolute path of at most %zu bytes: ignored",
+                   length < 64 ? (int)length : 64, dir, sizeof(root) - 1);
+        return true;
+    }
+    if (cache->read_store_count == DEVICE_CACHE_READ_DIRS) {
+        report_log(cache->report, REPORT_ERROR,
+                   "setting 'read_dirs': more than %d folders: '%.*s' and what follows ignored",
+                   DEVICE_CACHE_READ_DIRS, length < 64 ? (int)length : 64, dir);
+        return false;
+    }
+    memcpy(root, dir, length);
+    root[length] = '\0';
+    struct store *store = create_store(cache, root, true);
+    if (store)
+        cache->read_stores[cache->read_store_count++] = store;
+    return true;
+}
+
 /* Folders of `read_dirs`, separated by commas or colons. */
 static void create_read_stores(struct device_cache *cache, const char *dirs)
 {
-    char root[4096];
-    while (dirs && *dirs && cache->read_store_count < DEVICE_CACHE_READ_DIRS) {
+    while (dirs && *dirs) {
         size_t length = strcspn(dirs, ",:");
-        if (length && length < sizeof(root)) {
-            memcpy(root, dirs, length);
-            root[length] = '\0';
-            struct store *store = create_store(cache, root, true);
-            if (store)
-                cache->read_stores[cache->read_store_count++] = store;
-        }
+        if (!create_read_store(cache, dirs, length))
+            return;
         dirs += length;
         dirs += *dirs != '\0';
     }
-    if (dirs && *dirs)
-        report_log(cache->report, REPORT_WARNING, "setting 'read_dirs': more than %d folders: left out: %s",
-                   DEVICE_CACHE_READ_DIRS, dirs);
 }
 
 static void create_stores(struct device_cache *cache)

@@ -623,12 +623,19 @@ static void test_read_dirs_are_loaded_and_never_written(void **state)
     use(100, PIPELINES);
 }
 
-static void test_too_many_read_dirs_are_said(void **state)
+static void test_read_dirs_that_are_none(void **state)
 {
     (void)state;
-    layer_set("READ_DIRS", "/1:/2:/3:/4,/5:/6:/7:/8:/9:/10");
     use(0, 0);
-    CHECK_EQUAL(lines_count(LOG_FILE, "setting 'read_dirs'", "/9:/10"), 1);
+    ship_store("shipped");
+    char dirs[PATH_MAX + 256];
+    int length = snprintf(dirs, sizeof(dirs), "relative, ,:\t%s ", scratch_path("shipped"));
+    for (int i = 2; i <= 10; i++)
+        length += snprintf(dirs + length, sizeof(dirs) - (size_t)length, ",/none/%d", i);
+    layer_set("READ_DIRS", dirs);
+    use(0, PIPELINES);
+    CHECK_EQUAL(lines_count(LOG_FILE, "'relative' is not an absolute path", "read_dirs"), 1);
+    CHECK_EQUAL(lines_count(LOG_FILE, "more than 8 folders: '/none/9'", "read_dirs"), 1);
 }
 
 static void test_read_dirs_that_others_may_write_to_are_refused(void **state)
@@ -703,7 +710,7 @@ int main(int count, char **arguments)
         TEST(test_persist_off_reads_a_store_and_leaves_it),
         TEST(test_persist_on_writes),
         TEST(test_read_dirs_are_loaded_and_never_written),
-        TEST(test_too_many_read_dirs_are_said),
+        TEST(test_read_dirs_that_are_none),
         TEST(test_read_dirs_that_others_may_write_to_are_refused),
         TEST(test_read_dirs_of_root_serve_other_users),
     };
