@@ -9,10 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "application.h"
+#include "descriptor.h"
 
 #ifdef __ANDROID__
 #include <android/log.h>
@@ -83,15 +86,27 @@ static void text_clean(char *text)
 
 /* --- files --- */
 
-/* One write(), and only if it neither blocks nor raises SIGPIPE: the reader of a pipe may sleep or be gone,
- * and the application must not suffer for that. What can't be written is lost. */
+/* Whether a file would outgrow the process's limit, at which a write raises SIGXFSZ. */
+static bool fd_is_full(int fd, size_t size)
+{
+    struct rlimit limit;
+    struct stat status;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           (rlim_t)status.st_size + size > limit.rlim_cur;
+}
+
+/* One write(), and only if it neither blocks nor raises SIGPIPE or SIGXFSZ: the reader of a pipe may sleep or
+ * be gone, a file may be full, and the application must not suffer for that. What can't be written is lost.
+ */
 static void fd_write(int fd, const char *data, size_t size)
 {
     struct pollfd state = {.fd = fd, .events = POLLOUT};
     ssize_t written;
 
     poll(&state, 1, 0);
-    if (state.revents != POLLOUT)
+    if (state.revents != POLLOUT || fd_is_full(fd, size))
         return;
     written = write(fd, data, size);
     (void)written;
@@ -163,7 +178,8 @@ static int file_open(const char *pattern)
     int problem = ENAMETOOLONG;
 
     if (path_expand(pattern, path, sizeof(path))) {
-        fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+        fd = descriptor_above_standard(
+            open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600));
         problem = errno;
     }
     if (fd < 0) {

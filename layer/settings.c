@@ -230,7 +230,7 @@ static bool value_set(struct settings_values *values, unsigned key, const char *
         memcpy(member, &choice, sizeof(choice));
         return true;
     case SETTINGS_KIND_FOLDER:
-        if (*text != '\0' && *text != '/')
+        if (*text != '\0' && (*text != '/' || strlen(text) >= PATH_MAX))
             return false;
         break;
     case SETTINGS_KIND_STRING:

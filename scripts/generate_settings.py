@@ -82,7 +82,7 @@ class Setting:
                  "NUMBER": f"a number of {self.unit} from {self.limits['min']} to {self.limits['max']}",
                  "SIZE": f"a size from {self.limits['min']} to {self.limits['max']} (bytes, or with K, M, G, KiB, MiB or GiB)",
                  "ENUM": ", ".join(self.values[:-1]) + " or " + self.values[-1] if self.values else "",
-                 "FOLDER": "an absolute path"}
+                 "FOLDER": "an absolute path of at most 4095 bytes"}
         texts = {"LIST": "names separated by commas", "SAVE_FILE": "a path", "LOAD_FILE": "a path"}
         return words.get(self.kind) or texts.get(self.type, "text")
 

@@ -80,6 +80,7 @@ struct device_cache {
     bool rebuild;       /* the store had outgrown max_size: this run's entries take its place */
     bool disk_has_more; /* the file holds entries of other processes, or of caches that have gone, which
                            this one's caches don't */
+    bool unsaved;       /* a save failed: what it was to write is still to be saved */
     bool set_aside;     /* the store's data is not for this run, but for the next: nothing replaces it */
     bool keeps_nothing; /* the driver puts nothing into its data */
     struct hash128 saved_hash; /* payload of the last load or save */
@@ -107,6 +108,7 @@ struct device_cache {
     struct ledger ledger;
     struct hash128 dead[DEVICE_CACHE_DEAD]; /* set aside for this run */
     uint32_t dead_count;
+    bool summary_said; /* at exit(), before the application destroyed the device */
     bool trouble_said; /* one line about a store that can't be read or written is enough */
 
     struct app_caches app_caches;
@@ -119,7 +121,6 @@ struct device_cache {
 
     bool lost;          /* VK_ERROR_DEVICE_LOST was seen: nothing is stored from now on */
     bool deferred_used; /* pipelines were created in deferred operations: when they compile isn't known */
-    bool summary_said;
     struct cache_counters counters;
 
     struct writer_job job; /* writer.c's */

@@ -131,6 +131,7 @@ static void examine_mark(const struct store *store, int directory, const char *n
     } else {
         uint32_t i = out->count++;
         out->marks[i].fd = fd;
+        out->marks[i].told = false;
         out->marks[i].hash = *hash;
         out->marks[i].time = stat.st_mtim.tv_sec;
         snprintf(out->marks[i].name, STORE_NAME_SIZE, "%s", name);
@@ -155,7 +156,7 @@ void guard_find_dead(const struct store *store, int directory, struct guard_dead
 void guard_dead_finish(struct guard_dead *dead, int directory, bool remove)
 {
     for (uint32_t i = 0; i < dead->count; i++) {
-        if (remove)
+        if (remove && dead->marks[i].told)
             unlinkat(directory, dead->marks[i].name, 0);
         close(dead->marks[i].fd);
     }

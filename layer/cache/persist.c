@@ -366,7 +366,9 @@ static enum step load_ledger(struct device_cache *cache)
     struct store_problem problem;
     struct hash128 dead[DEVICE_CACHE_DEAD];
     uint32_t dead_count = 0;
+    bool may_restore = cache->store && !cache->read_only;
     memset(&ledger, 0, sizeof(ledger));
+    memset(dead, 0, sizeof(dead));
     if (cache->store) {
         writer_files_begin(cache);
         int error = store_open_ledger(cache->store, &ledger, dead, DEVICE_CACHE_DEAD, &dead_count, &problem);
@@ -376,8 +378,10 @@ static enum step load_ledger(struct device_cache *cache)
             say_trouble(cache, &problem);
         else if (problem.text[0])
             report_log(cache->report, REPORT_WARNING, "%s", problem.text);
+        /* A ledger that can't be read doesn't say that no quarantine is on. */
+        may_restore = may_restore && !problem.text[0];
     }
-    if (cache->store && !cache->read_only && restore(cache, &ledger) == STEP_GONE)
+    if (may_restore && restore(cache, &ledger) == STEP_GONE)
         return STEP_GONE;
     report_deaths(cache, &ledger, dead, dead_count);
     cache->rebuild = ledger.rebuild;
@@ -633,6 +637,7 @@ static enum step write_store(struct device_cache *cache, struct payload *payload
     }
     if (error) {
         say_trouble(cache, &problem);
+        cache->unsaved = true;
         if (error == -ETIMEDOUT) /* another process is at it: next time */
             atomic_store(&cache->job.dirty, true);
         return STEP_FAILED;
@@ -652,6 +657,7 @@ static enum step write_store(struct device_cache *cache, struct payload *payload
     if (!writer_files_end(cache))
         return STEP_GONE;
     say_trouble(cache, error ? &problem : &trim_problem);
+    cache->unsaved = error != 0;
     if (error)
         return STEP_FAILED;
     saved(cache, payload);
@@ -701,7 +707,7 @@ bool persist_save(struct device_cache *cache)
     bool dirty = atomic_exchange(&cache->job.dirty, false);
     pthread_mutex_lock(&cache->lock);
     bool lost = cache->lost;
-    dirty = dirty || cache->deferred_used; /* a deferred operation compiles when it likes */
+    dirty = dirty || cache->unsaved || cache->deferred_used; /* a deferred operation compiles when it likes */
     pthread_mutex_unlock(&cache->lock);
     struct harvest *harvests = take_harvests(cache);
     enum step step = STEP_NOTHING;

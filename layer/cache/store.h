@@ -65,9 +65,9 @@ void store_destroy(struct store *store);
  * marks of dead guards: for each mark that nobody holds, a death is added to the ledger at the time that the
  * mark was made, and its hash is put, once, into `dead` (at most dead_max; *dead_count is how many). The
  * deaths are written to disk under the lock before the marks are removed; where that fails (problem says so,
- * the result is 0 all the same), or where there were more hashes than dead_max, the marks stay and are told
- * again next time, without counting twice. Marks held by living processes are left alone, and so are all of a
- * read-only store. On error `out` is empty. */
+ * the result is 0 all the same) the marks stay and are told again next time, without counting twice. Marks of
+ * more hashes than dead_max wait for the next time. Marks held by living processes are left alone, and so are
+ * all of a read-only store. On error `out` is empty. */
 int store_open_ledger(struct store *store, struct ledger *out, struct hash128 *dead, uint32_t dead_max,
                       uint32_t *dead_count, struct store_problem *problem);
 
@@ -102,7 +102,7 @@ void store_save_end(struct store *store);
 int store_write_ledger(struct store *store, struct ledger *ledger, struct store_problem *problem);
 
 /* Sets the store's file aside under a name of its own (quarantine), if its payload is the one with `hash`:
- * else another process has replaced it meanwhile. Takes the lock itself, so not within a save. -ENOENT if
+ * else another process has replaced it meanwhile. Takes the lock itself unless a save has it. -ENOENT if
  * there is no such file. */
 int store_quarantine(struct store *store, const struct hash128 *hash, struct store_problem *problem);
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "descriptor.h"
+
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 int store_openat(int directory, const char *name, int flags, mode_t mode)
@@ -14,7 +16,7 @@ int store_openat(int directory, const char *name, int flags, mode_t mode)
     do
         fd = openat(directory, name, flags, mode);
     while (fd < 0 && errno == EINTR);
-    return fd;
+    return descriptor_above_standard(fd);
 }
 
 /* The umask may have taken rights from the owner, so that the directory can't even be opened. */

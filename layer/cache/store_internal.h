@@ -58,7 +58,7 @@ int store_fail_file(const struct store *store, const char *name, int error, stru
 
 /* --- store_directory.c: directories that are ours alone --- */
 
-/* openat(), again as long as a signal interrupts it. */
+/* openat(), again as long as a signal interrupts it; never standard input, output or error. */
 int store_openat(int directory, const char *name, int flags, mode_t mode);
 
 /* A descriptor of the store's directory, or of <root>/v1. `create` makes what is missing, parents too, 0700.
@@ -137,6 +137,7 @@ struct guard_dead {
         int fd;
         struct hash128 hash;
         int64_t time; /* when the mark was made, seconds since 1970 */
+        bool told;    /* the caller's: false at first */
         char name[STORE_NAME_SIZE];
     } marks[GUARD_DEAD_MAX];
 };
@@ -144,7 +145,7 @@ struct guard_dead {
 /* Finds this application's marks that nobody holds. Marks beyond GUARD_DEAD_MAX wait for the next call. */
 void guard_find_dead(const struct store *store, int directory, struct guard_dead *out);
 
-/* Closes the descriptors, and removes the marks from the directory first if `remove`. */
+/* Closes the descriptors, and removes the marks that were told from the directory first if `remove`. */
 void guard_dead_finish(struct guard_dead *dead, int directory, bool remove);
 
 #endif

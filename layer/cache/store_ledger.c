@@ -102,27 +102,26 @@ static bool contains(const struct hash128 *hashes, uint32_t count, const struct 
 }
 
 /* The deaths are on disk before the marks go, so that none is lost. One found twice has the same time, and
- * counts once. */
+ * counts once. A mark that isn't told waits for the next time. */
 static void take_deaths(struct store *store, int directory, struct ledger *ledger, struct hash128 *dead,
                         uint32_t dead_max, uint32_t *dead_count, struct store_problem *problem)
 {
     struct guard_dead found;
     struct store_problem write_problem;
-    bool all = true;
     guard_find_dead(store, directory, &found);
     for (uint32_t i = 0; i < found.count; i++) {
-        ledger_add_death(ledger, &found.marks[i].hash, found.marks[i].time);
-        if (contains(dead, *dead_count, &found.marks[i].hash))
-            continue;
-        if (*dead_count < dead_max)
+        bool known = contains(dead, *dead_count, &found.marks[i].hash);
+        if (!known && *dead_count < dead_max)
             dead[(*dead_count)++] = found.marks[i].hash;
-        else
-            all = false;
+        else if (!known)
+            continue;
+        ledger_add_death(ledger, &found.marks[i].hash, found.marks[i].time);
+        found.marks[i].told = true;
     }
     bool written = found.count > 0 && store_write_ledger(store, ledger, &write_problem) == 0;
     if (found.count > 0 && !written)
         *problem = write_problem;
-    guard_dead_finish(&found, directory, written && all);
+    guard_dead_finish(&found, directory, written);
 }
 
 int store_open_ledger(struct store *store, struct ledger *out, struct hash128 *dead, uint32_t dead_max,

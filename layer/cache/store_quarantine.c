@@ -38,19 +38,22 @@ static void quarantine_name(const struct store *store, const struct hash128 *has
 int store_quarantine(struct store *store, const struct hash128 *hash, struct store_problem *problem)
 {
     char name[STORE_NAME_SIZE], aside[STORE_NAME_SIZE];
-    struct store_session session;
+    struct store_session own;
+    bool saving = store->saving.directory >= 0;
     problem->text[0] = '\0';
-    int error = store_session_begin(store, &session, problem);
+    int error = saving ? 0 : store_session_begin(store, &own, problem);
     if (error)
         return error;
+    int directory = saving ? store->saving.directory : own.directory;
     store_name(store, ".vkcache", name);
     quarantine_name(store, hash, aside);
-    error = check_payload(store, session.directory, name, hash, problem);
-    if (!error && renameat(session.directory, name, session.directory, aside) != 0)
+    error = check_payload(store, directory, name, hash, problem);
+    if (!error && renameat(directory, name, directory, aside) != 0)
         error = store_fail_file(store, name, -errno, problem, "cannot set aside: %m");
     if (!error)
         store->known.valid = false;
-    store_session_end(&session);
+    if (!saving)
+        store_session_end(&own);
     return error;
 }
 

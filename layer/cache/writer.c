@@ -245,12 +245,17 @@ static void stop_at_exit(void)
     pthread_mutex_unlock(&writer.lock);
 }
 
-/* With all signals blocked: the application's handlers must not run on a thread that it doesn't know. */
+/* With signals blocked: the application's handlers must not run on a thread that it doesn't know. But for
+ * those that a thread brings upon itself: blocked they kill at once, where the application's handler may
+ * answer a system call that its sandbox traps, or write a crash report. */
 static bool start(void)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    static const int own[] = {SIGSYS, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    sigset_t mask, before;
+    sigfillset(&mask);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        sigdelset(&mask, own[i]);
+    pthread_sigmask(SIG_SETMASK, &mask, &before);
     writer.stop = false;
     bool started = pthread_create(&writer.thread, NULL, work, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -3,6 +3,7 @@
 #include "cache_app.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "stepper.h"
@@ -102,6 +103,29 @@ static void test_a_device_that_goes_after_the_exit_handler_has_one_summary(void 
     (void)state;
     run_complete(run_closes_in_an_exit_handler, NULL);
     CHECK_EQUAL(report_count("summary", ""), 1);
+    check_stored(PIPELINES);
+}
+
+static void run_meets_trouble_for_a_while(void *context)
+{
+    (void)context;
+    struct app app;
+    app_open(&app);
+    app_cache_destroy(&app, app_cache_empty(&app)); /* waits until the ledger is read */
+    CHECK(mkdir(scratch_path(STORE_ROOT), 0700) == 0 && chmod(scratch_path(STORE_ROOT), 0777) == 0);
+    app_compile(&app, VK_NULL_HANDLE, 0, PIPELINES);
+    lines_wait(LOG_FILE, "others may write to it", "", 1);
+    CHECK(chmod(scratch_path(STORE_ROOT), 0700) == 0);
+    app_close(&app);
+}
+
+/* What a save couldn't write, for a full disk or the like, is still there for the last one. */
+static void test_failed_save_is_made_up_for(void **state)
+{
+    (void)state;
+    layer_set("LOAD_TIMEOUT", "60000");
+    layer_set("LOG_LEVEL", "warning");
+    run_complete(run_meets_trouble_for_a_while, NULL);
     check_stored(PIPELINES);
 }
 
@@ -275,6 +299,7 @@ int main(void)
         HARNESS_TEST(test_c15_exit_without_destroying_after_one_interval),
         HARNESS_TEST(test_c15_exit_handlers_save_without_waiting),
         HARNESS_TEST(test_a_device_that_goes_after_the_exit_handler_has_one_summary),
+        HARNESS_TEST(test_failed_save_is_made_up_for),
         HARNESS_TEST(test_save_interval_lies_between_two_saves),
         HARNESS_TEST(test_saves_at_once_when_a_swapchain_goes),
         HARNESS_TEST(test_c21_killed_at_each_step_of_a_save),

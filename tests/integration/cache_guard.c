@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,6 +109,20 @@ static void test_c09_dies_in_the_first_pipeline_and_again_two_runs_later(void **
     check_two_deaths("fault=vkCreateComputePipelines,when=data,crash=kill");
 }
 
+/* What can't be read doesn't say that the quarantine is over. */
+static void test_c09_quarantine_outlives_the_ledger(void **state)
+{
+    (void)state;
+    check_two_deaths("fault=vkCreatePipelineCache,when=data,crash=kill");
+    CHECK(remove(store_path(".vkcache")) == 0);
+    char ledger[PATH_MAX];
+    snprintf(ledger, sizeof(ledger), "%s", store_path(".ledger"));
+    CHECK(remove(ledger) == 0 && mkdir(ledger, 0700) == 0);
+    use_store(0);
+    CHECK_EQUAL(report_number("summary", "loaded_bytes"), 0);
+    CHECK_EQUAL(store_count(".quarantine"), 1);
+}
+
 static void test_c09_one_death_costs_one_run(void **state)
 {
     (void)state;
@@ -172,6 +187,46 @@ static void test_c09_killed_at_another_moment_loses_nothing(void **state)
         CHECK_EQUAL(report_number("summary", "deaths"), 0);
         CHECK_SAY(report_number("summary", "hits") == PIPELINES, "%s: the store was lost", moments[i]);
     }
+}
+
+/* --- C09: several stores that are united */
+
+static void ship_store(uint32_t first)
+{
+    use_store(first);
+    CHECK(rename(scratch_path(STORE_ROOT), scratch_path("shipped")) == 0);
+}
+
+static void test_c09_shipped_store_proves_nothing_of_the_own(void **state)
+{
+    (void)state;
+    const char *dies_on_own = "fault=vkCreatePipelineCache,when=data,call=2,crash=kill";
+    ship_store(100);
+    use_store(0);
+    layer_set("READ_DIRS", scratch_path("shipped"));
+    die_with_store(dies_on_own);
+    CHECK_EQUAL(store_count(".guard"), 1);
+    /* The own store is set aside; the shipped one has all that this run needs, so nothing is saved. */
+    use_store(100);
+    CHECK_EQUAL(report_number("summary", "deaths"), 1);
+    CHECK_EQUAL(report_number("summary", "hits"), PIPELINES);
+    age_deaths();
+    die_with_store(dies_on_own);
+    use_store(100);
+    CHECK_EQUAL(report_number("summary", "quarantined"), 1);
+}
+
+static void test_c09_shipped_store_is_blamed_itself(void **state)
+{
+    (void)state;
+    ship_store(100);
+    use_store(0);
+    use_store(0);
+    layer_set("READ_DIRS", scratch_path("shipped"));
+    die_with_store("fault=vkCreateComputePipelines,when=data,crash=kill");
+    use_store(0);
+    CHECK_EQUAL(report_number("summary", "deaths"), 1);
+    CHECK_EQUAL(report_number("summary", "hits"), PIPELINES);
 }
 
 /* Proven data costs no mark any more. */
@@ -412,10 +467,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HARNESS_TEST(test_c09_dies_in_create_and_again_two_runs_later),
         HARNESS_TEST(test_c09_dies_in_the_first_pipeline_and_again_two_runs_later),
+        HARNESS_TEST(test_c09_quarantine_outlives_the_ledger),
         HARNESS_TEST(test_c09_one_death_costs_one_run),
         HARNESS_TEST(test_c09_set_aside_data_is_not_replaced),
         HARNESS_TEST(test_c09_two_deaths_close_together_are_one),
         HARNESS_TEST(test_c09_killed_at_another_moment_loses_nothing),
+        HARNESS_TEST(test_c09_shipped_store_proves_nothing_of_the_own),
+        HARNESS_TEST(test_c09_shipped_store_is_blamed_itself),
         HARNESS_TEST(test_c09_proven_data_is_not_guarded),
         HARNESS_TEST(test_c09_a_shipped_store_does_not_clear_the_own_one),
         HARNESS_TEST(test_c09_blob_that_kills_in_create),

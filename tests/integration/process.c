@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -294,6 +295,60 @@ static void test_sandboxed_later_warm(void **state)
     assert_true(child_run(run_freely, &hits, sandbox_path(&sandbox, "stderr")));
 }
 
+/* Other sandboxes trap the calls, and the application answers them in its handler. */
+static void answer_call(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)info;
+#if defined(__x86_64__)
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX] = -EPERM;
+#elif defined(__i386__)
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_EAX] = -EPERM;
+#elif defined(__aarch64__)
+    ((ucontext_t *)context)->uc_mcontext.regs[0] = (unsigned long long)-EPERM;
+#else
+#error "name the register here in which a system call returns"
+#endif
+}
+
+static void close_trapping_sandbox(void)
+{
+    static const struct sock_filter instructions[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {.len = sizeof(instructions) / sizeof(instructions[0]),
+                                       .filter = (struct sock_filter *)instructions};
+    const struct sigaction action = {.sa_sigaction = answer_call, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    CHECK(sigaction(SIGSYS, &action, NULL) == 0);
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK_MESSAGE(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0,
+                  "%s", strerror(errno));
+}
+
+static void run_in_trapping_sandbox(void *unused)
+{
+    struct app app;
+    (void)unused;
+    sandbox_enter(&sandbox, LAYER_IMPLICIT, FAULT_MANIFEST);
+    setenv("VK_ROBUST_CACHE_LOG_LEVEL", "warning", 1);
+    app_begin(&app);
+    close_trapping_sandbox();
+    app_use_pipelines(&app, VK_NULL_HANDLE, PIPELINES);
+    app_end(&app);
+    child_ignore_leaks();
+}
+
+static void test_trapping_sandbox(void **state)
+{
+    (void)state;
+    assert_true(child_run(run_in_trapping_sandbox, NULL, sandbox_path(&sandbox, "stderr")));
+    assert_int_equal(stores(), 0);
+    assert_int_equal(layer_lines(), 1);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--descriptors") == 0)
@@ -305,6 +360,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_fork_and_live, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sandboxed_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sandboxed_later_warm, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_trapping_sandbox, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("process", tests, NULL, NULL);
 }

@@ -566,6 +566,25 @@ static void quarantine_sets_aside(void **state)
     store_destroy(store);
 }
 
+/* Within a save the lock is there already. */
+static void quarantine_within_a_save(void **state)
+{
+    struct fixture *fixture = *state;
+    struct store *store = fixture_store(fixture);
+    struct store_problem problem;
+    struct hash128 a = hash128_of(payload_a, sizeof(payload_a));
+    bool changed;
+    fixture_save(fixture, payload_a, sizeof(payload_a));
+    assert_int_equal(store_save_begin(store, &changed, &problem), 0);
+    assert_int_equal(store_quarantine(store, &a, &problem), 0);
+    assert_int_equal(fixture_count(fixture, ".quarantine"), 1);
+    assert_int_equal(store_save_commit(store, payload_b, sizeof(payload_b), &problem), 0);
+    store_save_end(store);
+    assert_int_equal(fixture_load(fixture, payload_b, sizeof(payload_b)), 0);
+    assert_true(lock_is_free(fixture));
+    store_destroy(store);
+}
+
 static void quarantine_ends_after_its_time(void **state)
 {
     struct fixture *fixture = *state;
@@ -647,6 +666,7 @@ int main(void)
         STORE_TEST(ledger_inside_a_save),
         STORE_TEST(damaged_ledgers_are_replaced),
         STORE_TEST(quarantine_sets_aside),
+        STORE_TEST(quarantine_within_a_save),
         STORE_TEST(quarantine_ends_after_its_time),
         STORE_TEST(read_only_stores_are_not_written),
     };

@@ -430,6 +430,26 @@ static void save_on_a_full_disk(void **state)
     assert_int_equal(WEXITSTATUS(status), DISK_RIGHT);
 }
 
+/* What a program prints that has closed its standard output must not go into a mark: it would say that the
+ * guarded call returned. */
+static void standard_files_closed(void **state)
+{
+    const struct fixture *fixture = *state;
+    pid_t child = fork();
+    if (child == 0) {
+        const struct hash128 hash = {{7}};
+        struct store *store = fixture_store(fixture);
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+            close(fd);
+        int mark = store_guard_begin(store, &hash);
+        bool apart = mark > STDERR_FILENO && write(STDOUT_FILENO, "printed", 7) < 0 && errno == EBADF;
+        store_guard_end(store, &hash, mark);
+        store_destroy(store);
+        _exit(!apart);
+    }
+    fixture_join(child);
+}
+
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -447,6 +467,7 @@ int main(void)
         STORE_TEST(intruders_at_the_lock),
         STORE_TEST(file_that_others_may_write),
         STORE_TEST(marks_that_are_none),
+        STORE_TEST(standard_files_closed),
         STORE_TEST(file_size_limit_of_the_process),
         STORE_TEST(save_on_a_full_disk),
     };

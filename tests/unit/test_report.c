@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -271,6 +272,26 @@ static void test_stderr_closed(void **state)
     stderr_back();
     assert_non_null(report);
     report_destroy(report);
+}
+
+/* What the program prints must not go into the layer's file. */
+static void test_stderr_closed_with_a_log_file(void **state)
+{
+    struct report *report;
+    ssize_t written;
+    char *text;
+
+    (void)state;
+    stderr_to(-1);
+    report = report_to(path_of("log"), NULL, REPORT_ERROR);
+    written = write(STDERR_FILENO, "the program's", 13);
+    stderr_back();
+    assert_int_equal(written, -1);
+    report_log(report, REPORT_ERROR, "the layer's");
+    report_destroy(report);
+    text = content_of(path_of("log"));
+    assert_non_null(strstr(text, "the layer's"));
+    free(text);
 }
 
 static void test_stderr_reader_gone(void **state)
@@ -677,6 +698,34 @@ static void test_after_fork(void **state)
     report_destroy(report);
 }
 
+/* Beyond the process's limit a write raises SIGXFSZ, which kills by default. */
+static void test_file_size_limit(void **state)
+{
+    const struct report_config config = {
+        .level = REPORT_ERROR, .log_file = path_of("log"), .application = "game"};
+    int status;
+    pid_t child = fork();
+
+    (void)state;
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct rlimit limit = {.rlim_cur = 100, .rlim_max = 100};
+        struct report *report = report_create(&config);
+
+        signal(SIGXFSZ, SIG_DFL);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        for (int i = 0; i < 10; i++)
+            report_log(report, REPORT_ERROR, "a line");
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    char *text = content_of(path_of("log"));
+    assert_non_null(strstr(text, "a line\n"));
+    assert_true(text[strlen(text) - 1] == '\n'); /* no piece of a line */
+    free(text);
+}
+
 #define REPORT_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -690,8 +739,10 @@ int main(void)
         REPORT_TEST(test_file_mode_and_append),
         REPORT_TEST(test_refused_files),
         REPORT_TEST(test_stderr_closed),
+        REPORT_TEST(test_stderr_closed_with_a_log_file),
         REPORT_TEST(test_stderr_reader_gone),
         REPORT_TEST(test_stderr_pipe_full),
+        REPORT_TEST(test_file_size_limit),
         REPORT_TEST(test_null_report),
         REPORT_TEST(test_event_fields),
         REPORT_TEST(test_event_escapes),

@@ -210,8 +210,8 @@ static const struct {
     {"cache", "", "true or false"},
     {"cache", "2", "true or false"},
     {"adopt_empty", "tru", "true or false"},
-    {"dir", "relative/path", "an absolute path"},
-    {"dir", "~/cache", "an absolute path"},
+    {"dir", "relative/path", "an absolute path of at most 4095 bytes"},
+    {"dir", "~/cache", "an absolute path of at most 4095 bytes"},
     {"scope", "application", "app or shared"},
     {"persist", "1", "auto, on or off"},
     {"substitute", "always", "auto, on or off"},
@@ -253,6 +253,27 @@ static void environment_name(const char *key, char *out, size_t size)
         out[i] = (char)(*key >= 'a' && *key <= 'z' ? *key - 32 : *key);
         out[i + 1] = '\0';
     }
+}
+
+/* Cut, it would be another folder. */
+static void test_dir_too_long(void **state)
+{
+    char path[PATH_MAX + 1] = "/";
+
+    (void)state;
+    memset(path + 1, 'd', PATH_MAX - 1);
+    setenv("VK_ROBUST_CACHE_DIR", path, 1);
+    struct settings settings = read_settings(NULL);
+    assert_null(settings.values.dir);
+    assert_int_equal(complaints.count, 1);
+    settings_finish(&settings);
+    path[PATH_MAX - 1] = '\0';
+    setenv("VK_ROBUST_CACHE_DIR", path, 1);
+    settings = read_settings(NULL);
+    assert_string_equal(settings.values.dir, path);
+    assert_int_equal(complaints.count, 0);
+    settings_finish(&settings);
+    unsetenv("VK_ROBUST_CACHE_DIR");
 }
 
 /* Name, value and what is allowed are named, and the default holds. */
@@ -768,6 +789,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SETTINGS_TEST(test_defaults),
         SETTINGS_TEST(test_good_values),
+        SETTINGS_TEST(test_dir_too_long),
         SETTINGS_TEST(test_malformed_values),
         SETTINGS_TEST(test_malformed_falls_to_the_next),
         SETTINGS_TEST(test_strings_are_copied),
