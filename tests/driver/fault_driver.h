@@ -19,7 +19,8 @@
  *     header=1|2|28                        header version ONE, a version 2, or a header of 28 bytes
  *     entry_size=300                       bytes of a pipeline's binary
  *     miss=0                               busy microseconds for a pipeline that isn't in the cache
- *     merge_moves=1                        a merge takes the entries out of its sources, as RADV of Mesa 22.3 does
+ *     merge_moves=1                        a merge takes the entries out of its sources, as RADV of Mesa 22.3
+ *                                          does
  *     defer=1|0                            whether deferred operations are taken up
  *   Journal:
  *     journal=/path                        a text line per record, one write() each, appended: several
