@@ -59,9 +59,10 @@ bool device_wants_hook(const struct device *device, const struct hook *hook)
     return false;
 }
 
-static bool physical_device_offers(const struct instance *instance, VkPhysicalDevice physical,
-                                   const char *name)
+bool device_offers_extension(const struct device *device, const char *name)
 {
+    const struct instance *instance = device->instance;
+    VkPhysicalDevice physical = device->physical;
     uint32_t count = 0;
     if (instance->next.EnumerateDeviceExtensionProperties(physical, NULL, &count, NULL) != VK_SUCCESS ||
         !count)
@@ -111,8 +112,7 @@ static VkResult create_below(struct device *device, PFN_vkCreateDevice next, VkL
         device->api_version >= VK_API_VERSION_1_3 ||
         device_has_extension(device, VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);
     if (!device->creation_feedback && device->instance->wanted && device->instance->settings.values.cache &&
-        physical_device_offers(device->instance, device->physical,
-                               VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME)) {
+        device_offers_extension(device, VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME)) {
         link->u.pLayerInfo = below;
         VkResult result = create_with_extension(next, device->physical, info, allocator, out,
                                                 VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);

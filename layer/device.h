@@ -36,6 +36,10 @@ VKAPI_ATTR VkResult VKAPI_CALL device_create(VkPhysicalDevice physicalDevice,
  * count). */
 bool device_has_extension(const struct device *device, const char *name);
 
+/* Whether the device below could be created with the extension. Asks the driver each time; usable as soon as
+ * `instance` and `physical` are set. False on out of memory. */
+bool device_offers_extension(const struct device *device, const char *name);
+
 /* Whether a hook is to be returned for this device: its group is at work and the application can use the
  * command. */
 bool device_wants_hook(const struct device *device, const struct hook *hook);

@@ -133,7 +133,8 @@ void driver_identity_get(const struct device *device, struct cache_identity *out
         get_properties2 = instance->next.GetPhysicalDeviceProperties2;
     else if (instance->properties2)
         get_properties2 = instance->next.GetPhysicalDeviceProperties2KHR;
-    if (get_properties2 && properties.apiVersion >= VK_API_VERSION_1_2) {
+    if (get_properties2 && (properties.apiVersion >= VK_API_VERSION_1_2 ||
+                            device_offers_extension(device, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))) {
         VkPhysicalDeviceDriverProperties driver = {.sType =
                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
         VkPhysicalDeviceProperties2 properties2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,

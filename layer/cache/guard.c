@@ -37,31 +37,52 @@ static bool is_held(int fd)
     return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-/* The mark appears under its name only once it is locked: unlocked it would tell of a death. */
-static int make_mark(const struct store *store, int directory, const struct hash128 *hash)
+/* Locks the new file and gives it its name. A mark appears under its name only once it is locked: unlocked it
+ * would tell of a death. `from` is the file's path so far, relative to `parent`. */
+static int put_in_place(const struct store *store, int directory, const struct hash128 *hash, int fd,
+                        int parent, const char *from, bool unnamed)
 {
-    char stem[STORE_NAME_SIZE], temporary[STORE_NAME_SIZE], name[STORE_NAME_SIZE], hex[HASH128_HEX_SIZE];
+    char name[STORE_NAME_SIZE];
     struct stat stat;
+    int error = lock_mark(fd);
+    if (error)
+        return error;
+    if (fstat(fd, &stat) != 0)
+        return -errno;
+    mark_name(store, hash, stat.st_ino, name);
+    int result = unnamed ? linkat(parent, from, directory, name, AT_SYMLINK_FOLLOW)
+                         : renameat(parent, from, directory, name);
+    return result != 0 ? -errno : 0;
+}
+
+/* A file without a name until it is locked, so that a process killed meanwhile leaves nothing. Not every file
+ * system can do that, and it takes /proc. */
+static int make_mark_unnamed(const struct store *store, int directory, const struct hash128 *hash)
+{
+    char path[32];
+    int fd = store_openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int error =
+        fchmod(fd, 0600) != 0 ? -errno : put_in_place(store, directory, hash, fd, AT_FDCWD, path, true);
+    if (!error)
+        return fd;
+    close(fd);
+    return error;
+}
+
+static int make_mark_named(const struct store *store, int directory, const struct hash128 *hash)
+{
+    char stem[STORE_NAME_SIZE], temporary[STORE_NAME_SIZE], hex[HASH128_HEX_SIZE];
     hash128_to_hex(hash, hex);
     snprintf(stem, sizeof(stem), "%s.%s.guard", store->application, hex);
     int fd = store_temporary_create(directory, stem, temporary);
     if (fd < 0)
         return fd;
-    int error = lock_mark(fd);
-    if (error)
-        goto remove;
-    if (fstat(fd, &stat) != 0) {
-        error = -errno;
-        goto remove;
-    }
-    mark_name(store, hash, stat.st_ino, name);
-    if (renameat(directory, temporary, directory, name) != 0) {
-        error = -errno;
-        goto remove;
-    }
-    return fd;
-
-remove:
+    int error = put_in_place(store, directory, hash, fd, directory, temporary, false);
+    if (!error)
+        return fd;
     unlinkat(directory, temporary, 0);
     close(fd);
     return error;
@@ -75,7 +96,9 @@ int store_guard_begin(const struct store *store, const struct hash128 *hash)
     int directory = store_directory_open(store, true, &problem);
     if (directory < 0)
         return directory;
-    int fd = make_mark(store, directory, hash);
+    int fd = make_mark_unnamed(store, directory, hash);
+    if (fd < 0)
+        fd = make_mark_named(store, directory, hash);
     close(directory);
     return fd;
 }

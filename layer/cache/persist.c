@@ -637,7 +637,6 @@ static enum step write_store(struct device_cache *cache, struct payload *payload
     }
     if (error) {
         say_trouble(cache, &problem);
-        cache->unsaved = true;
         if (error == -ETIMEDOUT) /* another process is at it: next time */
             atomic_store(&cache->job.dirty, true);
         return STEP_FAILED;
@@ -657,7 +656,6 @@ static enum step write_store(struct device_cache *cache, struct payload *payload
     if (!writer_files_end(cache))
         return STEP_GONE;
     say_trouble(cache, error ? &problem : &trim_problem);
-    cache->unsaved = error != 0;
     if (error)
         return STEP_FAILED;
     saved(cache, payload);
@@ -714,7 +712,8 @@ bool persist_save(struct device_cache *cache)
     bool writable = cache->store && !cache->read_only && !lost;
     if (writable && (dirty || harvests) && !cache->keeps_nothing && !cache->set_aside)
         step = save_data(cache, harvests);
-    if (step == STEP_FAILED)
+    cache->unsaved = step == STEP_FAILED;
+    if (cache->unsaved)
         put_back_harvests(cache, harvests);
     else
         free_harvests(harvests);

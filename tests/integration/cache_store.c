@@ -286,10 +286,16 @@ static void test_c06_c23_each_driver_has_its_store(void **state)
 {
     (void)state;
     static const char *const drivers[] = {
-        "uuid=constant;driver_version=1", "uuid=constant;driver_version=2",
-        "uuid=zero;driver_version=1",     "uuid=zero;driver_version=2",
-        "uuid=zero;driver_id=9",          "uuid=zero;driver_name=x",
-        "uuid=zero;driver_info=x",        "uuid=zero;device=77",
+        "uuid=constant;driver_version=1",
+        "uuid=constant;driver_version=2",
+        "uuid=zero;driver_version=1",
+        "uuid=zero;driver_version=2",
+        "uuid=zero;driver_id=9",
+        "uuid=zero;driver_name=x",
+        "uuid=zero;driver_info=x",
+        "uuid=zero;device=77",
+        "api=1.1;uuid=zero;driver_info=y",
+        "api=1.1;uuid=zero;driver_info=z", /* by VK_KHR_driver_properties */
     };
     size_t count = sizeof(drivers) / sizeof(drivers[0]);
     for (size_t i = 0; i < count; i++) {
