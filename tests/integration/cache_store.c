@@ -13,6 +13,7 @@
 
 #include "cache/envelope.h"
 #include "cache/identity.h"
+#include "other_user.h"
 
 #define PIPELINES 4
 #define NOBODY 65534
@@ -670,7 +671,7 @@ static void allow_reading(const char *name)
 static void test_read_dirs_of_root_serve_other_users(void **state)
 {
     (void)state;
-    if (geteuid() != 0)
+    if (geteuid() != 0 || !other_user_reaches(TEST_LAYER_DIR))
         skip();
     use(0, 0);
     ship_store("shipped");
