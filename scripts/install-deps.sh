@@ -4,7 +4,7 @@
 set -eu
 
 build="gcc clang cmake ninja-build python3 libc6-dev libvulkan-dev libxxhash-dev"
-test="libcmocka-dev glslang-tools libvulkan1 vulkan-tools vulkan-validationlayers mesa-vulkan-drivers"
+test="libcmocka-dev strace glslang-tools libvulkan1 vulkan-tools vulkan-validationlayers mesa-vulkan-drivers"
 demo="glslang-tools libcmocka-dev libvulkan1 vulkan-tools mesa-vulkan-drivers xvfb xauth"
 i386="gcc-multilib"
 
