@@ -1,4 +1,4 @@
-/* The hooks on pipeline creation: the store in place of VK_NULL_HANDLE, the guard around first uses, one more
+/* The hooks on pipeline creation: the store in place of VK_NULL_HANDLE, the guard around uses, one more
  * try without a cache that the driver fails with, and the counting of hits. */
 #include <stdlib.h>
 #include <string.h>
@@ -288,6 +288,7 @@ static void retire(struct device_cache *cache, VkPipelineCache handle, struct re
 {
     if (handle == cache->loaded) {
         cache->loaded = VK_NULL_HANDLE;
+        guarded_distrust(&cache->loaded_guard);
         ledger_add_rejected(&cache->ledger, &cache->loaded_hash, clock_unix_seconds());
     } else if (handle == cache->live) {
         cache->live = replacement;
@@ -335,8 +336,10 @@ static void poison_seeded(struct device_cache *cache, VkPipelineCache handle)
 {
     pthread_mutex_lock(&cache->lock);
     struct app_cache *entry = app_caches_find(&cache->app_caches, handle);
-    if (entry)
+    if (entry) {
         entry->poisoned = true;
+        guarded_distrust(&entry->guard);
+    }
     ledger_add_rejected(&cache->ledger, &cache->loaded_hash, clock_unix_seconds());
     cache->counters.poisoned++;
     pthread_mutex_unlock(&cache->lock);
