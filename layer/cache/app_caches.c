@@ -35,6 +35,16 @@ struct app_cache *app_caches_remove(struct app_caches *table, VkPipelineCache ha
     return entry;
 }
 
+bool app_caches_visit(struct app_caches *table, bool (*visit)(struct app_cache *entry, void *context),
+                      void *context)
+{
+    for (int i = 0; i < APP_CACHES_BUCKETS; i++)
+        for (struct app_cache *entry = table->buckets[i]; entry; entry = entry->next)
+            if (visit(entry, context))
+                return true;
+    return false;
+}
+
 void app_caches_finish(struct app_caches *table)
 {
     for (int i = 0; i < APP_CACHES_BUCKETS; i++)

@@ -30,6 +30,9 @@ void app_caches_add(struct app_caches *table, struct app_cache *entry);
 struct app_cache *app_caches_find(const struct app_caches *table, VkPipelineCache handle);
 /* Takes the entry out for the caller to free; NULL if there is none. */
 struct app_cache *app_caches_remove(struct app_caches *table, VkPipelineCache handle);
+/* Calls `visit` for each entry until it returns true. Returns whether it did. */
+bool app_caches_visit(struct app_caches *table, bool (*visit)(struct app_cache *entry, void *context),
+                      void *context);
 void app_caches_finish(struct app_caches *table);
 
 #endif

@@ -404,8 +404,18 @@ void device_cache_destroy(struct device_cache *cache)
         writer_release(cache);
 }
 
+static bool forget_guard(struct app_cache *entry, void *unused)
+{
+    (void)unused;
+    guarded_forget(&entry->guard);
+    return false;
+}
+
 void device_cache_free(struct device_cache *cache)
 {
+    /* Only where the worker couldn't: what rests and nobody holds is cleared away by the next run. */
+    guarded_forget(&cache->loaded_guard);
+    app_caches_visit(&cache->app_caches, forget_guard, NULL);
     store_destroy(cache->store);
     for (uint32_t i = 0; i < cache->read_store_count; i++)
         store_destroy(cache->read_stores[i]);
@@ -426,4 +436,6 @@ void device_cache_after_fork(struct device_cache *cache)
     memset(&cache->job, 0, sizeof(cache->job));
     cache->ledger_ready = cache->load_done = true;
     cache->read_only = true;
+    guarded_forget(&cache->loaded_guard);
+    app_caches_visit(&cache->app_caches, forget_guard, NULL);
 }

@@ -90,7 +90,7 @@ struct device_cache {
     VkPipelineCache private_caches[DEVICE_CACHE_PRIVATE];
 
     pthread_mutex_t lock; /* guards all below; never held across a call down or a file operation, but for
-                             guarded.c's first use of unproven data */
+                             guarded.c's marks around uses of unproven data */
     pthread_cond_t loaded_changed;
 
     bool substitute;

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#define MARK_DONE "done\n" /* in a mark that could not be removed: its owner lived on */
 #define INODE_DIGITS 16
 
 /* The inode's number makes the name unique among the marks that exist, so that processes may guard the same
@@ -119,11 +119,24 @@ static int remove_mark(const struct store *store, const struct hash128 *hash, in
     return error;
 }
 
+/* With a file size limit of 0, as sandboxes have it, the write would raise SIGXFSZ. */
+void store_guard_change(int fd, enum store_mark state)
+{
+    const char byte = (char)state;
+    struct rlimit limit;
+    ssize_t written;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == 0)
+        return;
+    do
+        written = pwrite(fd, &byte, 1, 0);
+    while (written < 0 && errno == EINTR);
+}
+
 void store_guard_end(const struct store *store, const struct hash128 *hash, int fd)
 {
     /* A sandbox set up meanwhile may forbid removing files, but hardly ever writing to an open one. */
-    if (remove_mark(store, hash, fd) != 0 && write(fd, MARK_DONE, strlen(MARK_DONE)) < 0)
-        ftruncate(fd, 1);
+    if (remove_mark(store, hash, fd) != 0)
+        store_guard_change(fd, MARK_RESTING);
     close(fd);
 }
 
@@ -138,6 +151,13 @@ static bool parse_mark(const struct store *store, const char *name, struct hash1
            strcmp(inode + 1 + INODE_DIGITS, ".guard") == 0;
 }
 
+/* An empty one was never changed. */
+static enum store_mark read_state(int fd)
+{
+    char byte;
+    return store_file_read(fd, &byte, 1, 0) == 1 ? (enum store_mark)byte : MARK_FIRST;
+}
+
 static void examine_mark(const struct store *store, int directory, const char *name,
                          const struct hash128 *hash, struct guard_dead *out)
 {
@@ -148,13 +168,17 @@ static void examine_mark(const struct store *store, int directory, const char *n
         return;
     if (is_held(fd) || fstat(fd, &stat) != 0 || stat.st_nlink == 0) {
         close(fd);
-    } else if (stat.st_size > 0) {
+        return;
+    }
+    enum store_mark state = read_state(fd);
+    if (state != MARK_FIRST && state != MARK_LATER) {
         unlinkat(directory, name, 0);
         close(fd);
     } else {
         uint32_t i = out->count++;
         out->marks[i].fd = fd;
         out->marks[i].told = false;
+        out->marks[i].later = state == MARK_LATER;
         out->marks[i].hash = *hash;
         out->marks[i].time = stat.st_mtim.tv_sec;
         snprintf(out->marks[i].name, STORE_NAME_SIZE, "%s", name);

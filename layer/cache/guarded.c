@@ -1,6 +1,7 @@
 #include "guarded.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "device_cache.h"
 
@@ -42,9 +43,26 @@ void guarded_call_end(struct device_cache *cache, const struct hash128 *hash, in
     drop_mark(cache, hash, mark);
 }
 
+static bool has_mark(const struct guarded *guarded)
+{
+    return guarded->begun && guarded->fd >= 0;
+}
+
+static void prove(struct device_cache *cache, struct guarded *guarded)
+{
+    guarded->unproven = false;
+    ledger_add_proven(&cache->ledger, &guarded->hash);
+    writer_ledger_changed(cache);
+}
+
 void guarded_use_begin(struct device_cache *cache, struct guarded *guarded)
 {
-    if (guarded->users++ == 0) {
+    if (guarded->users++ > 0)
+        return;
+    if (has_mark(guarded)) {
+        store_guard_change(guarded->fd, guarded->successes > 0 ? MARK_LATER : MARK_FIRST);
+    } else if (!guarded->begun) {
+        guarded->begun = true;
         guarded->fd = make_mark(cache, &guarded->hash);
         say_no_mark(cache, guarded->fd);
     }
@@ -52,11 +70,76 @@ void guarded_use_begin(struct device_cache *cache, struct guarded *guarded)
 
 void guarded_use_end(struct device_cache *cache, struct guarded *guarded, bool success)
 {
-    if (success && guarded->unproven) {
-        guarded->unproven = false;
-        ledger_add_proven(&cache->ledger, &guarded->hash);
-        writer_ledger_changed(cache);
-    }
-    if (--guarded->users == 0)
+    guarded->successes += success;
+    if (guarded->unproven && guarded->successes >= GUARDED_USES)
+        prove(cache, guarded);
+    if (--guarded->users > 0 || !has_mark(guarded))
+        return;
+    if (guarded->unproven) {
+        store_guard_change(guarded->fd, MARK_RESTING);
+    } else {
         drop_mark(cache, &guarded->hash, guarded->fd);
+        guarded->fd = -1;
+    }
+}
+
+/* With the lock held. What is to be done to the mark without it goes to `mark`: false if there is none. */
+static bool settle(struct device_cache *cache, struct guarded *guarded, struct guarded *mark)
+{
+    if (guarded->unproven && guarded->successes > 0 && guarded->users == 0)
+        prove(cache, guarded);
+    guarded->unproven = false;
+    *mark = *guarded;
+    if (!has_mark(guarded))
+        return false;
+    guarded->fd = -1;
+    return true;
+}
+
+void guarded_finish(struct device_cache *cache, struct guarded *guarded)
+{
+    struct guarded mark;
+    pthread_mutex_lock(&cache->lock);
+    bool marked = settle(cache, guarded, &mark);
+    pthread_mutex_unlock(&cache->lock);
+    if (marked)
+        drop_mark(cache, &mark.hash, mark.fd);
+}
+
+struct settling {
+    struct device_cache *cache;
+    struct guarded mark;
+};
+
+static bool settle_app_cache(struct app_cache *entry, void *context)
+{
+    struct settling *settling = context;
+    return settle(settling->cache, &entry->guard, &settling->mark);
+}
+
+void guarded_finish_all(struct device_cache *cache)
+{
+    struct settling settling = {.cache = cache};
+    bool marked;
+    do {
+        pthread_mutex_lock(&cache->lock);
+        marked = settle(cache, &cache->loaded_guard, &settling.mark) ||
+                 app_caches_visit(&cache->app_caches, settle_app_cache, &settling);
+        pthread_mutex_unlock(&cache->lock);
+        if (marked)
+            drop_mark(cache, &settling.mark.hash, settling.mark.fd);
+    } while (marked);
+}
+
+void guarded_distrust(struct guarded *guarded)
+{
+    guarded->unproven = false;
+}
+
+void guarded_forget(struct guarded *guarded)
+{
+    if (has_mark(guarded))
+        close(guarded->fd);
+    guarded->fd = -1;
+    guarded->unproven = false;
 }

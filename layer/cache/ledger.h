@@ -94,7 +94,7 @@ void ledger_merge(struct ledger *ledger, const struct ledger *other, const struc
 void ledger_add_left(struct ledger *ledger, uint64_t size, const struct hash128 *hash);
 bool ledger_has_left(const struct ledger *ledger, uint64_t size, const struct hash128 *hash);
 
-/* The driver lived through a create and a first use of this data: deaths and quarantine are forgotten. */
+/* The driver lived with this data, as guarded.h has it: deaths and quarantine are forgotten. */
 void ledger_add_proven(struct ledger *ledger, const struct hash128 *hash);
 bool ledger_is_proven(const struct ledger *ledger, const struct hash128 *hash);
 

@@ -721,3 +721,10 @@ bool persist_save(struct device_cache *cache)
         step = save_ledger(cache);
     return step != STEP_GONE;
 }
+
+bool persist_finish(struct device_cache *cache)
+{
+    writer_files_begin(cache);
+    guarded_finish_all(cache);
+    return writer_files_end(cache) && persist_save(cache);
+}

@@ -274,6 +274,8 @@ void hook_DestroyPipelineCache(struct device *self, PFN_vkDestroyPipelineCache n
         pthread_mutex_unlock(&cache->lock);
         if (entry && entry->adopted && entry->dirty && !entry->poisoned && !asked)
             harvest(cache, pipelineCache);
+        if (entry)
+            guarded_finish(cache, &entry->guard);
         free(entry);
     }
     next(device, pipelineCache, pAllocator);

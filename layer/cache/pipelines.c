@@ -1,4 +1,4 @@
-/* The hooks on pipeline creation: the store in place of VK_NULL_HANDLE, the guard around first uses, one more
+/* The hooks on pipeline creation: the store in place of VK_NULL_HANDLE, the guard around uses, one more
  * try without a cache that the driver fails with, and the counting of hits. */
 #include <stddef.h>
 #include <stdlib.h>
@@ -284,7 +284,7 @@ static void retire(struct device_cache *cache, VkPipelineCache handle, struct re
 {
     if (handle == cache->loaded) {
         cache->loaded = VK_NULL_HANDLE;
-        cache->loaded_guard.unproven = false; /* a call that still runs with it proves nothing any more */
+        guarded_distrust(&cache->loaded_guard);
         ledger_add_rejected(&cache->ledger, &cache->loaded_hash, clock_unix_seconds());
     } else if (handle == cache->live) {
         cache->live = replacement;
@@ -336,7 +336,7 @@ static void poison_seeded(struct device_cache *cache, VkPipelineCache handle)
     struct app_cache *entry = app_caches_find(&cache->app_caches, handle);
     if (entry) {
         entry->poisoned = true;
-        entry->guard.unproven = false;
+        guarded_distrust(&entry->guard);
     }
     ledger_add_rejected(&cache->ledger, &cache->loaded_hash, clock_unix_seconds());
     cache->counters.poisoned++;

@@ -63,11 +63,11 @@ void store_destroy(struct store *store);
 
 /* Reads the ledger (a missing one is empty, so is a damaged one, which `problem` then says) and takes in the
  * marks of dead guards: for each mark that nobody holds, a death is added to the ledger at the time that the
- * mark was made, and its hash is put, once, into `dead` (at most dead_max; *dead_count is how many). The
- * deaths are written to disk under the lock before the marks are removed; where that fails (problem says so,
- * the result is 0 all the same) the marks stay and are told again next time, without counting twice. Marks of
- * more hashes than dead_max wait for the next time. Marks held by living processes are left alone, and so are
- * all of a read-only store. On error `out` is empty. */
+ * mark was made or last changed, and its hash is put, once, into `dead` (at most dead_max; *dead_count is how
+ * many). The deaths are written to disk under the lock before the marks are removed; where that fails
+ * (problem says so, the result is 0 all the same) the marks stay and are told again next time, without
+ * counting twice. Marks of more hashes than dead_max wait for the next time. Marks held by living processes
+ * are left alone, and so are all of a read-only store. On error `out` is empty. */
 int store_open_ledger(struct store *store, struct ledger *out, struct hash128 *dead, uint32_t dead_max,
                       uint32_t *dead_count, struct store_problem *problem);
 
@@ -119,11 +119,20 @@ int store_restore(struct store *store, const struct ledger *ledger, int64_t now,
 int store_trim(struct store *store, struct store_problem *problem);
 
 /* The crash guard's mark, held by an open-file lock that the kernel drops when the process dies; several may
- * be held on one hash, in one process or many. begin returns a file descriptor to hand to end, or a negative
+ * be held on one hash, in one process or many. To die while it says MARK_FIRST (as begin makes it) is a death
+ * that store_open_ledger() tells of. MARK_LATER is for further calls on the same data: such a death is told
+ * of only if it is the second, since it may have been any other reason's, and the first costs nothing then.
+ * MARK_RESTING: no call runs. begin returns a file descriptor to hand to end, or a negative
  * errno (no mark could be written, or none that could be locked). It creates the directory if need be. Any
- * thread; no allocation; end removes the mark and closes. If it can't be removed (a sandbox), it is marked as
- * done instead, so that it is no death. */
+ * thread; no allocation; change is one small write; end removes the mark and closes. If it can't be removed
+ * (a sandbox), it is left resting, so that it is no death. */
+enum store_mark {
+    MARK_FIRST = 'f',
+    MARK_LATER = 'l',
+    MARK_RESTING = 'r',
+};
 int store_guard_begin(const struct store *store, const struct hash128 *hash);
+void store_guard_change(int fd, enum store_mark state);
 void store_guard_end(const struct store *store, const struct hash128 *hash, int fd);
 
 #endif

@@ -136,7 +136,8 @@ struct guard_dead {
     struct {
         int fd;
         struct hash128 hash;
-        int64_t time; /* when the mark was made, seconds since 1970 */
+        int64_t time; /* when the mark was made or last changed, seconds since 1970 */
+        bool later;   /* it said MARK_LATER */
         bool told;    /* the caller's: false at first */
         char name[STORE_NAME_SIZE];
     } marks[GUARD_DEAD_MAX];

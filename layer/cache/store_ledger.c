@@ -110,12 +110,13 @@ static void take_deaths(struct store *store, int directory, struct ledger *ledge
     struct store_problem write_problem;
     guard_find_dead(store, directory, &found);
     for (uint32_t i = 0; i < found.count; i++) {
-        bool known = contains(dead, *dead_count, &found.marks[i].hash);
-        if (!known && *dead_count < dead_max)
-            dead[(*dead_count)++] = found.marks[i].hash;
-        else if (!known)
+        const struct hash128 *hash = &found.marks[i].hash;
+        bool known = contains(dead, *dead_count, hash);
+        if (!known && *dead_count == dead_max)
             continue;
-        ledger_add_death(ledger, &found.marks[i].hash, found.marks[i].time);
+        enum ledger_death death = ledger_add_death(ledger, hash, found.marks[i].time);
+        if (!known && (!found.marks[i].later || death == LEDGER_SECOND_DEATH))
+            dead[(*dead_count)++] = *hash;
         found.marks[i].told = true;
     }
     bool written = found.count > 0 && store_write_ledger(store, ledger, &write_problem) == 0;

@@ -105,7 +105,7 @@ static void do_job(struct device_cache *cache)
     if (!load)
         job->hurry = false; /* from here on: what comes during the save asks for another */
     pthread_mutex_unlock(&writer.lock);
-    bool mine = load ? persist_load(cache) : persist_save(cache);
+    bool mine = load ? persist_load(cache) : finish ? persist_finish(cache) : persist_save(cache);
     if (mine && summary)
         device_cache_report_summary(cache);
     pthread_mutex_lock(&writer.lock);

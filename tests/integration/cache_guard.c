@@ -109,6 +109,72 @@ static void test_c09_dies_in_the_first_pipeline_and_again_two_runs_later(void **
     check_two_deaths("fault=vkCreateComputePipelines,when=data,crash=kill");
 }
 
+/* RADV dies where it finds the bad entry, which the first pipeline hardly ever is. One such death costs
+ * nothing, for it may have been any other reason's; the second quarantines. */
+static void test_c09_dies_in_a_later_pipeline(void **state)
+{
+    (void)state;
+    const char *fault = "fault=vkCreateComputePipelines,when=data,call=3,crash=kill";
+    use_store(0);
+    die_with_store(fault);
+    CHECK_EQUAL(store_count(".guard"), 1);
+    die_with_store(fault);
+    age_deaths();
+    uint32_t offered = creations_with_data();
+    use_store(0);
+    CHECK_EQUAL(creations_with_data(), offered);
+    CHECK_EQUAL(report_count("quarantine", ""), 1);
+    CHECK_EQUAL(report_number("summary", "quarantined"), 1);
+    CHECK_EQUAL(store_count(".quarantine"), 1);
+    CHECK_EQUAL(store_count(".guard"), 0);
+}
+
+static void run_forks_with_a_mark(void *context)
+{
+    struct app app;
+    int status;
+    (void)context;
+    app_open(&app);
+    app_compile(&app, VK_NULL_HANDLE, 0, 1);
+    CHECK_EQUAL(store_count(".guard"), 1);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        app_compile(&app, VK_NULL_HANDLE, 1, 1);
+        app_close(&app);
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK_EQUAL(store_count(".guard"), 1);
+    app_compile(&app, VK_NULL_HANDLE, 2, 1);
+    app_close(&app);
+    CHECK_EQUAL(store_count(".guard"), 0);
+}
+
+static void test_c09_mark_stays_the_parents(void **state)
+{
+    (void)state;
+    use_store(0);
+    run_complete(run_forks_with_a_mark, NULL);
+    use_store(0);
+    CHECK_EQUAL(report_number("summary", "hits"), PIPELINES);
+}
+
+/* A run that came to its end proves the data. */
+static void test_c09_good_end_forgives_a_later_pipeline(void **state)
+{
+    (void)state;
+    const char *fault = "fault=vkCreateComputePipelines,when=data,call=3,crash=kill";
+    use_store(0);
+    die_with_store(fault);
+    use_store(0);
+    CHECK_EQUAL(report_number("summary", "hits"), PIPELINES);
+    die_with_store(fault);
+    CHECK_EQUAL(store_count(".guard"), 0); /* proven: no mark any more */
+    use_store(0);
+    CHECK_EQUAL(report_number("summary", "hits"), PIPELINES);
+}
+
 /* What can't be read doesn't say that the quarantine is over. */
 static void test_c09_quarantine_outlives_the_ledger(void **state)
 {
@@ -356,6 +422,18 @@ static void run_merges_blob(void *context)
     app_close(&app);
 }
 
+static void test_c09_blob_that_kills_in_a_later_pipeline(void **state)
+{
+    (void)state;
+    const char *fault = "fault=vkCreateComputePipelines,when=data,call=3,crash=kill";
+    run_complete(run_that_saves, NULL);
+    die_with_blob(fault);
+    die_with_blob(fault);
+    age_deaths();
+    offer_blob(false);
+    CHECK_EQUAL(report_count("quarantine", ""), 1);
+}
+
 /* Applications load into one cache and merge it into the one they use. */
 static void test_c09_blob_that_kills_after_a_merge(void **state)
 {
@@ -467,6 +545,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HARNESS_TEST(test_c09_dies_in_create_and_again_two_runs_later),
         HARNESS_TEST(test_c09_dies_in_the_first_pipeline_and_again_two_runs_later),
+        HARNESS_TEST(test_c09_dies_in_a_later_pipeline),
+        HARNESS_TEST(test_c09_good_end_forgives_a_later_pipeline),
+        HARNESS_TEST(test_c09_mark_stays_the_parents),
         HARNESS_TEST(test_c09_quarantine_outlives_the_ledger),
         HARNESS_TEST(test_c09_one_death_costs_one_run),
         HARNESS_TEST(test_c09_set_aside_data_is_not_replaced),
@@ -478,6 +559,7 @@ int main(void)
         HARNESS_TEST(test_c09_a_shipped_store_does_not_clear_the_own_one),
         HARNESS_TEST(test_c09_blob_that_kills_in_create),
         HARNESS_TEST(test_c09_blob_that_kills_in_the_first_pipeline),
+        HARNESS_TEST(test_c09_blob_that_kills_in_a_later_pipeline),
         HARNESS_TEST(test_c09_blob_that_kills_after_a_merge),
         HARNESS_TEST(test_c45_mark_of_a_living_process_is_no_death),
         HARNESS_TEST(test_c45_mark_of_a_dead_process_is_a_death),

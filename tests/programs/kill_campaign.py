@@ -139,6 +139,10 @@ class Campaign:
             if status == 0 and way == "destroy":
                 must["of a program that ended well"] |= numbers
         must["saved before the kill"] = self.contents(held)
+        with open(self.log, encoding="utf-8") as log:
+            if "set aside for this run" in log.read():
+                # Killed in a guarded call while another program started: by design that one saves nothing.
+                del must["of a program that ended well"]
         return must
 
     def round(self, number, before):

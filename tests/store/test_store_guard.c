@@ -102,6 +102,37 @@ static void died(void **state)
     assert_int_equal(ledger.data[0].deaths, 1);
 }
 
+/* Marks in the hands of a process that dies: none of these tells of a death, but for the second in later
+ * calls. */
+static void died_after_the_first_call(void **state)
+{
+    struct fixture *fixture = *state;
+    static struct ledger ledger;
+    struct hash128 dead[8];
+    const struct {
+        enum store_mark last;
+        uint32_t deaths;
+    } steps[] = {{MARK_RESTING, 0}, {MARK_LATER, 1}, {MARK_RESTING, 1}, {MARK_LATER, 2}};
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            struct store *store = fixture_store(fixture);
+            int mark = store_guard_begin(store, &hash_a);
+            store_guard_change(mark, MARK_LATER);
+            store_guard_change(mark, steps[i].last);
+            /* The deaths lie far apart. */
+            const struct timespec times[2] = {{.tv_sec = 1000 * (time_t)i}, {.tv_sec = 1000 * (time_t)i}};
+            _exit(mark < 0 || futimens(mark, times) != 0);
+        }
+        fixture_join(child);
+        bool told = steps[i].deaths == 2;
+        assert_int_equal(find_dead(fixture, &ledger, dead), told);
+        assert_int_equal(ledger.data_count > 0 ? ledger.data[0].deaths : 0, steps[i].deaths);
+        assert_int_equal(fixture_count(fixture, ".guard"), 0);
+    }
+    assert_int_equal(ledger_quarantine_of(&ledger, &hash_a, 4000), LEDGER_DIED);
+}
+
 static void died_twice(void **state)
 {
     struct fixture *fixture = *state;
@@ -262,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(lived),
         STORE_TEST(died),
+        STORE_TEST(died_after_the_first_call),
         STORE_TEST(died_twice),
         STORE_TEST(several_at_once),
         STORE_TEST(more_dead_than_asked_for),
