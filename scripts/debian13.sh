@@ -32,7 +32,7 @@ log=$(mktemp)
 [[ -e $root/etc/debian_version ]] || make_root >"$log" 2>&1 || { tail -20 "$log" >&2; exit 1; }
 install_packages >"$log" 2>&1 || { tail -20 "$log" >&2; exit 1; }
 rm -f "$log"
-mkdir -p "$root/src" "$root/work"
+mkdir -p "$root/src" "$root/scratch"
 mount --bind -o ro "$source_dir" "$root/src" && mount -t proc proc "$root/proc" &&
     mount -t sysfs -o ro sysfs "$root/sys" && mount --bind /dev "$root/dev" &&
     mount -t tmpfs shm "$root/dev/shm" || exit 1

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What scripts/debian13.sh runs inside its root: the sources are in /src (read-only), builds go to /work.
+# What scripts/debian13.sh runs inside its root: the sources are in /src (read-only), builds go to /scratch.
 set -uo pipefail
 
 passed=0 failed=0
@@ -15,14 +15,14 @@ check() { # WHAT COMMAND... : passes if the command does
 }
 
 build() { # COMPILER
-    cmake -S /src -B "/work/build-$1" -G Ninja -DCMAKE_C_COMPILER="$1" -DCMAKE_BUILD_TYPE=Release &&
-        cmake --build "/work/build-$1" -j "$(nproc)"
+    cmake -S /src -B "/scratch/build-$1" -G Ninja -DCMAKE_C_COMPILER="$1" -DCMAKE_BUILD_TYPE=Release &&
+        cmake --build "/scratch/build-$1" -j "$(nproc)"
 }
 
 unset VK_INSTANCE_LAYERS VK_LAYER_PATH VK_ADD_LAYER_PATH
 layer=VK_LAYER_ROBUST_cache
-export XDG_DATA_HOME=/work/prefix/share XDG_RUNTIME_DIR=/work/runtime MESA_SHADER_CACHE_DISABLE=true
-export VK_LOADER_LAYERS_DISABLE='*device_select*' VK_ROBUST_CACHE_REPORT_FILE=/work/report
+export XDG_DATA_HOME=/scratch/prefix/share XDG_RUNTIME_DIR=/scratch/runtime MESA_SHADER_CACHE_DISABLE=true
+export VK_LOADER_LAYERS_DISABLE='*device_select*' VK_ROBUST_CACHE_REPORT_FILE=/scratch/report
 explicitly=(VK_INSTANCE_LAYERS="$layer") implicitly=(ENABLE_ROBUST_CACHE=1)
 both=("${explicitly[@]}" "${implicitly[@]}") disabled=("${implicitly[@]}" DISABLE_ROBUST_CACHE=1)
 
@@ -38,36 +38,36 @@ expect_devices() { # DEVICES VARIABLE... -- COMMAND...
     shift
     while [[ $1 != -- ]]; do variables+=("$1"); shift; done
     shift
-    rm -f /work/report
+    rm -f /scratch/report
     env "${variables[@]}" "$@" || return
-    seen=$(grep -c '"event":"device"' /work/report 2>/dev/null)
+    seen=$(grep -c '"event":"device"' /scratch/report 2>/dev/null)
     [[ ${seen:-0} = "$devices" ]] || { echo "the layer reported ${seen:-0} devices instead of $devices"; return 1; }
 }
 
 # How much memory is in use changes by itself.
 info() { env "$@" vulkaninfo 2>/dev/null | grep -vE '^\s*(usage|budget) *= '; }
 same_vulkaninfo() { # VARIABLE...
-    info UNUSED= >/work/without && grep -q pipelineCacheUUID /work/without && info "$@" | diff /work/without -
+    info UNUSED= >/scratch/without && grep -q pipelineCacheUUID /scratch/without && info "$@" | diff /scratch/without -
 }
 
 cube() { xvfb-run -a vkcube --c 30; }
-pipes() { /work/build-gcc/tests/programs/vkpipes "$@"; }
+pipes() { /scratch/build-gcc/tests/programs/vkpipes "$@"; }
 export -f cube pipes
 
 warm_start() {
-    export XDG_CACHE_HOME=/work/warm
+    export XDG_CACHE_HOME=/scratch/warm
     rm -rf "$XDG_CACHE_HOME"
     env "${implicitly[@]}" bash -c 'pipes --compute 16 --graphics 8' &&
-        env "${implicitly[@]}" bash -c 'pipes --compute 16 --graphics 8 --feedback' | tee /work/out && grep -q '"hits": *24' /work/out
+        env "${implicitly[@]}" bash -c 'pipes --compute 16 --graphics 8 --feedback' | tee /scratch/out && grep -q '"hits": *24' /scratch/out
 }
 
-rm -rf /work/build-* /work/prefix /work/runtime
+rm -rf /scratch/build-* /scratch/prefix /scratch/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 check "builds with clang" build clang
 check "builds with gcc" build gcc
 [[ $failed -eq 0 ]] || { echo "$passed passed, $failed failed"; exit 1; }
-check "unit tests and programs" ctest --test-dir /work/build-gcc --output-on-failure --no-tests=error
-check "installs" cmake --install /work/build-gcc --prefix /work/prefix
+check "unit tests and programs" ctest --test-dir /scratch/build-gcc --output-on-failure --no-tests=error
+check "installs" cmake --install /scratch/build-gcc --prefix /scratch/prefix
 
 use_driver lvp
 check "vulkaninfo, explicit layer: the same" same_vulkaninfo "${explicitly[@]}"
