@@ -127,8 +127,8 @@ static bool may_adopt(struct device_cache *cache, const VkPipelineCacheCreateInf
     return cache->ledger_ready && !cache->ledger.asked && cache->adopted_now < DEVICE_CACHE_ADOPTED;
 }
 
-/* Creates the application's cache with what the store's holds now. Not by a merge: see merge_private() in
- * persist.c. Anything but VK_SUCCESS means that nothing was created. */
+/* Creates the application's cache with what the store's holds now. Not by a merge: see
+ * persist_merge_private() in persist.c. Anything but VK_SUCCESS means that nothing was created. */
 static VkResult create_seeded(struct device_cache *cache, VkPipelineCache loaded,
                               PFN_vkCreatePipelineCache next, VkDevice device,
                               const VkPipelineCacheCreateInfo *info, const VkAllocationCallbacks *allocator,

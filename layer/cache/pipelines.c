@@ -9,8 +9,9 @@
 
 #include "device_cache.h"
 
-#define STACK_BYTES 4096 /* of create-infos copied on the stack */
-#define STACK_FEEDBACKS 16
+#define STACK_BYTES 4096   /* of create-infos copied on the stack */
+#define STACK_FEEDBACKS 16 /* pipelines in one call */
+#define STACK_STAGES 48    /* shader stages in one call */
 
 enum pipeline_kind {
     KIND_GRAPHICS,
@@ -142,20 +143,52 @@ static bool can_chain_feedback(const struct device *device, const struct call *c
            call->kind != KIND_DATA_GRAPH_ARM;
 }
 
+/* Until early 2022 the spec wanted feedback for every stage, and drivers of that time write it without a look
+ * at pipelineStageCreationFeedbackCount; since then 0 is allowed. Where a pipeline is made of libraries
+ * stageCount may be meaningless, and the driver is one that knows the newer rule. */
+static uint32_t stages_of(const struct call *call, uint32_t index)
+{
+    const void *chain = head_of(call, index).pNext;
+    if (chain_find(chain, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR) ||
+        chain_find(chain, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT))
+        return 0;
+    switch (call->kind) {
+    case KIND_GRAPHICS:
+        return ((const VkGraphicsPipelineCreateInfo *)call->infos)[index].stageCount;
+    case KIND_COMPUTE:
+        return 1;
+    case KIND_RAY_TRACING_KHR:
+        return ((const VkRayTracingPipelineCreateInfoKHR *)call->infos)[index].stageCount;
+    case KIND_RAY_TRACING_NV:
+        return ((const VkRayTracingPipelineCreateInfoNV *)call->infos)[index].stageCount;
+    default:
+        return 0;
+    }
+}
+
+/* Where the copies lie: on the stack for calls of the usual size, else in one block from malloc. */
+struct feedback_room {
+    unsigned char infos[STACK_BYTES] __attribute__((aligned(16)));
+    VkPipelineCreationFeedbackCreateInfo links[STACK_FEEDBACKS];
+    VkPipelineCreationFeedback
+        results[STACK_FEEDBACKS + STACK_STAGES]; /* of the pipelines, then of their stages */
+};
+
 /* Prepends a feedback structure to each create-info whose chain has none; on copies, so that nothing of the
  * application's is written to. Without memory for them the application's own go down, uncounted. */
-static void chain_feedback(const struct call *call, struct feedback_copy *copy, unsigned char *stack,
-                           VkPipelineCreationFeedback *stack_results,
-                           VkPipelineCreationFeedbackCreateInfo *stack_links)
+static void chain_feedback(const struct call *call, struct feedback_copy *copy, struct feedback_room *room)
 {
-    size_t bytes = call->count * call->stride;
-    unsigned char *infos = stack;
-    VkPipelineCreationFeedback *results = stack_results;
-    VkPipelineCreationFeedbackCreateInfo *links = stack_links;
-    if (bytes > STACK_BYTES || call->count > STACK_FEEDBACKS) {
+    size_t bytes = call->count * call->stride, result_count = call->count;
+    for (uint32_t i = 0; i < call->count; i++)
+        result_count += stages_of(call, i);
+    unsigned char *infos = room->infos;
+    VkPipelineCreationFeedbackCreateInfo *links = room->links;
+    VkPipelineCreationFeedback *results = room->results;
+    if (bytes > STACK_BYTES || call->count > STACK_FEEDBACKS ||
+        result_count > STACK_FEEDBACKS + STACK_STAGES) {
         size_t links_at = (bytes + 15) & ~(size_t)15;
-        size_t results_at = links_at + call->count * sizeof(*links);
-        copy->heap = malloc(results_at + call->count * sizeof(*results));
+        size_t results_at = links_at + ((call->count * sizeof(*links) + 15) & ~(size_t)15);
+        copy->heap = malloc(results_at + result_count * sizeof(*results));
         if (!copy->heap)
             return;
         infos = copy->heap;
@@ -163,15 +196,20 @@ static void chain_feedback(const struct call *call, struct feedback_copy *copy, 
         results = (void *)(infos + results_at);
     }
     memcpy(infos, call->infos, bytes);
-    memset(results, 0, call->count * sizeof(*results));
+    memset(results, 0, result_count * sizeof(*results));
+    VkPipelineCreationFeedback *stages = results + call->count;
     for (uint32_t i = 0; i < call->count; i++) {
         if (own_feedback(call, i))
             continue;
+        uint32_t stage_count = stages_of(call, i);
         links[i] = (VkPipelineCreationFeedbackCreateInfo){
             .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO,
             .pNext = head_of(call, i).pNext,
             .pPipelineCreationFeedback = &results[i],
+            .pipelineStageCreationFeedbackCount = stage_count,
+            .pPipelineStageCreationFeedbacks = stage_count ? stages : NULL,
         };
+        stages += stage_count;
         /* Only the pointer: what is padding in struct info_head is a member in the create-info. */
         const void *link = &links[i];
         memcpy(infos + i * call->stride + offsetof(struct info_head, pNext), &link, sizeof(link));
@@ -392,13 +430,11 @@ static VkResult create_pipelines(struct device *device, const struct call *call)
     struct device_cache *cache = device->cache;
     if (!cache || !call->count)
         return call_next(call, call->cache, call->infos);
-    unsigned char stack[STACK_BYTES] __attribute__((aligned(16)));
-    VkPipelineCreationFeedback results[STACK_FEEDBACKS];
-    VkPipelineCreationFeedbackCreateInfo links[STACK_FEEDBACKS];
+    struct feedback_room room;
     struct feedback_copy copy = {.infos = call->infos};
     struct plan plan = make_plan(cache, call);
     if (can_chain_feedback(device, call))
-        chain_feedback(call, &copy, stack, results, links);
+        chain_feedback(call, &copy, &room);
     plan.begin_ns = clock_monotonic_ns();
     VkResult result = call_next(call, plan.cache, copy.infos);
     if (may_be_poison(result) && (plan.substituted || plan.seeded) && !is_deferred(call) && all_null(call))
