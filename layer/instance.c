@@ -58,7 +58,7 @@ static enum report_level report_level_of(enum settings_log_level level)
     }
 }
 
-/* Everything the layer wants to know before the call goes down: the process, the settings, the report. */
+/* What the layer does for a new instance: who the process is, the settings, the report. */
 static void set_up(struct instance *instance, const VkInstanceCreateInfo *info)
 {
     struct application_facts facts;
@@ -155,7 +155,8 @@ void hook_DestroyInstance(struct instance *self, PFN_vkDestroyInstance next, VkI
     destroy(self);
 }
 
-/* Spec, vkGetPhysicalDeviceToolProperties: "layers ... should add their own" entry to what is below. */
+/* Spec, vkGetPhysicalDeviceToolProperties: each tool that is a layer adds itself to what is reported below
+ * it. */
 VkResult hook_GetPhysicalDeviceToolProperties(struct instance *self,
                                               PFN_vkGetPhysicalDeviceToolProperties next,
                                               VkPhysicalDevice physicalDevice, uint32_t *pToolCount,
