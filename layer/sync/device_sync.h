@@ -1,0 +1,79 @@
+/* All state of the barrier half for one device. */
+#ifndef RC_SYNC_DEVICE_SYNC_H
+#define RC_SYNC_DEVICE_SYNC_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device.h"
+#include "handle_map.h"
+#include "sync/barrier_batch.h"
+
+#define MAX_QUEUES 64 /* of one device that are told apart; a device with more has this half switched off */
+
+enum sync_mode {
+    SYNC_REPAIR,
+    SYNC_REPORT, /* nothing the application said is changed; the model goes on as if repaired */
+};
+
+/* Relaxed atomics: adding on any thread, reading for the summary. Command buffers count in plain numbers and
+ * add them when they are ended. */
+struct sync_counters {
+    atomic_uint_fast64_t calls_in, calls_out, images_in, images_out; /* struct barrier_batch_counters */
+    atomic_uint_fast64_t record_repairs;  /* barriers put into the application's command buffers */
+    atomic_uint_fast64_t rewritten;       /* barriers whose oldLayout was */
+    atomic_uint_fast64_t submit_repairs;  /* barriers in patch command buffers */
+    atomic_uint_fast64_t patches;         /* patch command buffers */
+    atomic_uint_fast64_t present_repairs; /* images */
+    atomic_uint_fast64_t reported;        /* faults that could not be, or were not to be, repaired */
+    atomic_uint_fast64_t unpatchable;     /* submits that needed a patch and couldn't have one */
+    atomic_uint_fast64_t images_unknown;  /* images that are left alone from their creation on */
+};
+
+struct device_sync {
+    struct device *device;
+    enum sync_mode mode;
+    bool merge;
+    bool newer; /* the application is newer than this build: every image unknown, mode report, no merging */
+    bool sync2; /* vkCmdPipelineBarrier2 may be used below; CmdPipelineBarrier2 is it */
+    bool app_sync2;                                /* the application itself enabled synchronization2 */
+    bool separate_depth_stencil;                   /* ... separateDepthStencilLayouts */
+    PFN_vkCmdPipelineBarrier2 CmdPipelineBarrier2; /* the core function or the KHR one */
+    uint32_t family_count;
+    VkQueueFlags families[256]; /* capabilities by family index */
+
+    /* By handle. Values: struct image, image_view, ... of the headers beside this one. */
+    struct handle_map images, views, render_passes, framebuffers, swapchains, memories;
+    struct handle_map pools, command_buffers;
+    struct handle_map queues, semaphores, fences;
+
+    /* What the queues have done so far: device-wide image states, queues, semaphores, fences. Held for short
+     * computations, never over a call down. Taken before no other lock of the layer but report.c's. */
+    pthread_mutex_t lock;
+
+    atomic_uint_fast64_t image_ordinal; /* counts creations, for fingerprints */
+    struct sync_counters counters;
+    struct finding_table *findings; /* what was reported already, see finding.h */
+};
+
+/* What vkCreateDevice may add for this half; see device.c. To be called before the device below is created.
+ */
+struct sync_features {
+    bool added_sync2_extension; /* the layer named VK_KHR_synchronization2 */
+    bool sync2;                 /* synchronization2 is enabled, by whomever */
+};
+
+/* After the device below was created. NULL where the half is off or on out of memory; then nothing is
+ * tracked. */
+struct device_sync *device_sync_create(struct device *device, const VkDeviceCreateInfo *info,
+                                       const struct sync_features *features);
+
+/* While the device below still lives: writes the summary (log, report), destroys patch pools and fences. NULL
+ * is safe. */
+void device_sync_destroy(struct device_sync *sync);
+
+/* vkGetDeviceQueue(2) registers the queue; see queue.h. */
+
+#endif
