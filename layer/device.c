@@ -49,7 +49,8 @@ bool device_has_extension(const struct device *device, const char *name)
 
 bool device_wants_hook(const struct device *device, const struct hook *hook)
 {
-    if (hook->group == HOOK_CACHE && !device->cache)
+    uint32_t at_work = HOOK_ALWAYS | (device->cache ? HOOK_CACHE : 0u) | (device->sync ? HOOK_SYNC : 0u);
+    if (!(hook->groups & at_work))
         return false;
     if (hook->core_version && hook->core_version <= device->api_version)
         return true;

@@ -8,6 +8,7 @@
 #include "instance.h"
 
 struct device_cache;
+struct device_sync;
 
 struct device {
     VkDevice handle;
@@ -19,6 +20,7 @@ struct device {
     char **extensions;          /* what the application enabled, NULL-terminated; owned */
     bool creation_feedback;     /* VkPipelineCreationFeedbackCreateInfo may be chained */
     struct device_cache *cache; /* NULL where the pipeline-cache half is off */
+    struct device_sync *sync;   /* NULL where the barrier half is off */
 };
 
 /* The state behind a VkDevice, VkQueue or VkCommandBuffer. */

@@ -70,7 +70,8 @@ static bool instance_wants_hook(const struct instance *instance, const struct ho
     /* vkDestroyInstance frees the state that every instance has, wanted or not; so does vkDestroyDevice. */
     if (strcmp(hook->name, "vkDestroyInstance") == 0 || strcmp(hook->name, "vkDestroyDevice") == 0)
         return true;
-    return instance->wanted && (hook->group == HOOK_ALWAYS || instance->settings.values.cache);
+    uint32_t at_work = HOOK_ALWAYS | (instance->settings.values.cache ? HOOK_CACHE : 0u);
+    return instance->wanted && (hook->groups & at_work);
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char *pName)

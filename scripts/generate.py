@@ -8,6 +8,7 @@ Written into FOLDER:
     dispatch.c   the loops that fill them
     hooks.h      what the hand-written hooks must look like
     hooks.c      the entry points with the application's signatures, and the table of their names
+    sync_commands.[ch]   numbers and names of the commands that findings of the barrier half name
     enums.[ch]   enum values as text
 
 A hook is a hand-written function `hook_<command without vk>` that gets the object it belongs to and the next
@@ -15,15 +16,19 @@ layer's function *by the name that was asked for* before the command's own param
 
     VkResult hook_CreatePipelineCache(struct device *device, PFN_vkCreatePipelineCache next, VkDevice, ...)
 
-so one hook serves a core command and all its aliases. A command whose error codes contain one of WATCHED_RESULTS
-(it can tell of a lost device or surface) needs no hand-written hook: its entry point hands an error to
-device_watch_result().
+so one hook serves a core command and all its aliases. Commands on a VkCommandBuffer get `struct command_buffer *self`
+instead of the device. Entry points do by themselves, without a hand-written hook:
+  * hand an error of a command whose error codes contain one of WATCHED_RESULTS (it can tell of a lost device or
+    surface) to device_watch_result(), hooked or not;
+  * pass through where the half that a hook belongs to is off for the device, or the command buffer isn't known;
+  * flush pending barriers before every command that can stand outside a render pass and isn't pure state.
 """
 import argparse
 import os
 import xml.etree.ElementTree as ElementTree
 
-# Hand-written hooks, by group. "always": every application; "cache": where the pipeline-cache half is on.
+# Hand-written hooks, by group. "always": every application; "cache": where the pipeline-cache half is on; "sync":
+# where the barrier half is; "both": where either is.
 HOOKS = {
     "vkDestroyInstance": "always",
     "vkDestroyDevice": "always",
@@ -40,7 +45,23 @@ HOOKS = {
     "vkCreateRayTracingPipelinesNV": "cache",
     "vkCreateExecutionGraphPipelinesAMDX": "cache",
     "vkCreateDataGraphPipelinesARM": "cache",
+    # sync/image.c, image_memory.c
+    # sync/pass.c
+    # sync/swapchain.c
+    # sync/command_buffer.c, record_labels.c
+    # sync/record_barrier.c
+    # sync/record_transfer.c
+    # sync/record_pass.c
+    # sync/record_execute.c
+    # sync/queue.c, submit.c
+    # sync/present.c
+    # sync/host.c
 }
+
+# Commands that may stand between barriers that are still to be joined: pure state, by the registry's "tasks", but for
+# these.
+STATE_THAT_FLUSHES = {"vkCmdSetDeviceMask", "vkCmdBindInvocationMaskHUAWEI", "vkCmdBindShadingRateImageNV",
+                      "vkCmdSetPerformanceOverrideINTEL"}
 
 # What the layer itself calls, apart from what it hooks.
 CALLED = [
@@ -48,6 +69,24 @@ CALLED = [
     "vkGetPhysicalDeviceProperties",
     "vkGetPhysicalDeviceProperties2",
     "vkSubmitDebugUtilsMessageEXT",
+    "vkGetPhysicalDeviceQueueFamilyProperties",
+    "vkGetPhysicalDeviceFeatures2",
+    "vkGetImageMemoryRequirements",
+    "vkCreateCommandPool",
+    "vkDestroyCommandPool",
+    "vkResetCommandPool",
+    "vkAllocateCommandBuffers",
+    "vkBeginCommandBuffer",
+    "vkEndCommandBuffer",
+    "vkCmdPipelineBarrier",
+    "vkCmdPipelineBarrier2",
+    "vkCreateFence",
+    "vkDestroyFence",
+    "vkResetFences",
+    "vkGetFenceStatus",
+    "vkCreateSemaphore",
+    "vkDestroySemaphore",
+    "vkQueueSubmit",
 ]
 
 # Results worth knowing: after the first nothing is stored, after the others the application may be about to end.
@@ -76,12 +115,14 @@ BANNER = "/* Made by scripts/generate.py from the Khronos registry. Do not edit.
 class Command:
     """One command of the registry; aliases share everything but the name."""
 
-    def __init__(self, name, result, params, error_codes=(), by_hand=False):
+    def __init__(self, name, result, params, error_codes=(), by_hand=False, tasks="", render_pass=""):
         self.name = name
         self.result = result
         self.params = params  # [(type text, name)]; arrays as (type, "name[4]")
         self.error_codes = set(error_codes)
         self.by_hand = by_hand
+        self.tasks = set(tasks.split(",")) if tasks else set()
+        self.render_pass = render_pass  # where it may stand: "inside", "outside", "both"; "" if it isn't recorded
         self.core = None      # (major, minor) that made it core
         self.extensions = []  # extensions that bring it
 
@@ -97,6 +138,18 @@ class Command:
     def owner(self):
         """The object whose state the command belongs to: "instance" or "device"."""
         return "instance" if self.params[0][0] in ("VkInstance", "VkPhysicalDevice") else "device"
+
+    @property
+    def recorded(self):
+        return self.params[0][0] == "VkCommandBuffer"
+
+    @property
+    def watched(self):
+        return bool(self.error_codes & WATCHED_RESULTS) and self.owner == "device"
+
+    def flushes(self):
+        return (self.name.startswith("vkCmd") and self.render_pass != "inside"
+                and (self.tasks != {"state"} or self.name in STATE_THAT_FLUSHES))
 
     def declaration(self):
         return ", ".join(t + ("" if t.endswith("*") else " ") + n for t, n in self.params)
@@ -135,12 +188,14 @@ def read_commands(root):
         proto = element.find("proto")
         codes = [c for c in element.attrib.get("errorcodes", "").split(",") if c]
         commands[proto.find("name").text] = Command(
-            proto.find("name").text, proto.find("type").text, read_params(element), codes)
+            proto.find("name").text, proto.find("type").text, read_params(element), codes,
+            tasks=element.attrib.get("tasks", ""), render_pass=element.attrib.get("renderpass", ""))
     names = {name: name for name in commands}
     for alias, target in aliases:
         names[alias] = names.get(target, target)
         base = commands[names[alias]]
         commands[alias] = Command(alias, base.result, base.params, base.error_codes)
+        commands[alias].tasks, commands[alias].render_pass = base.tasks, base.render_pass
     return commands, names
 
 
@@ -177,14 +232,17 @@ def read_registry(path):
 
 
 def choose(commands, names):
-    """[(command, group)] for everything that gets an entry point, aliases included; sorted by name."""
+    """[(command, group)] for everything that gets an entry point, aliases included; sorted by name. Two groups need no
+    hand-written hook: "watch" and "flush"."""
     chosen = []
     for name, command in commands.items():
         base = names[name]
         if base in HOOKS:
             chosen.append((command, HOOKS[base]))
-        elif command.params[0][0] in ("VkDevice", "VkQueue") and command.error_codes & WATCHED_RESULTS:
+        elif command.params[0][0] in ("VkDevice", "VkQueue") and command.watched:
             chosen.append((command, "watch"))
+        elif command.flushes() and base in commands and commands[base].flushes():
+            chosen.append((command, "flush"))
     return sorted(chosen, key=lambda pair: pair[0].name)
 
 
@@ -219,36 +277,69 @@ def write_dispatch(out, instance, device):
     write(out, "dispatch.c", source)
 
 
+# Groups of the hook table in which an entry point is returned.
+HOOK_GROUPS = {"always": "HOOK_ALWAYS", "cache": "HOOK_CACHE", "sync": "HOOK_SYNC", "both": "HOOK_CACHE | HOOK_SYNC",
+               "watch": "HOOK_CACHE | HOOK_SYNC", "flush": "HOOK_SYNC"}
+
+
+def entry_body(command, base, group):
+    """The statements of one entry point."""
+    first = command.params[0][1]
+    returns = "" if command.result == "void" else "return "
+    if command.recorded:
+        plain = "device->next.%s(%s)" % (command.short, command.arguments())
+        lines = ["struct device *device = device_of(%s);" % first,
+                 "struct command_buffer *self = device->sync ? command_buffer_find(device->sync, %s) : NULL;" % first]
+        if group == "flush":
+            return lines + ["if (self)", "    record_flush(self);", "%s%s;" % (returns, plain)]
+        hooked = "hook_%s(self, device->next.%s, %s)" % (base.short, command.short, command.arguments())
+        owner = "device"
+    else:
+        plain = "self->next.%s(%s)" % (command.short, command.arguments())
+        lines = ["struct %s *self = %s_of(%s);" % (command.owner, command.owner, first)]
+        hooked = "hook_%s(self, self->next.%s, %s)" % (base.short, command.short, command.arguments())
+        owner = "self"
+    if group == "watch":
+        call = plain
+    elif command.recorded:
+        call = "self ? %s : %s" % (hooked, plain)
+    elif group == "sync":
+        call = "self->sync ? %s : %s" % (hooked, plain)
+    else:
+        call = hooked
+    if command.watched:
+        return lines + ["VkResult result = %s;" % call, "if (result < 0)",
+                        "    device_watch_result(%s, result);" % owner, "return result;"]
+    if " ? " in call and not returns:
+        condition = call.split(" ? ")[0]
+        return lines + ["if (%s)" % condition, "    %s;" % hooked, "else", "    %s;" % plain]
+    return lines + ["%s%s;" % (returns, call)]
+
+
 def write_hooks(out, chosen, commands, names):
     header = [BANNER, "#ifndef RC_GENERATED_HOOKS_H\n#define RC_GENERATED_HOOKS_H\n\n"
-              "#include \"hook_table.h\"\n#include \"dispatch.h\"\n\nstruct instance;\nstruct device;\n\n"
+              "#include \"hook_table.h\"\n#include \"dispatch.h\"\n\n"
+              "struct instance;\nstruct device;\nstruct command_buffer;\n\n"
               "/* Written by hand; see scripts/generate.py. */\n"]
     done = set()
     for command, group in chosen:
         base = commands.get(names[command.name])
-        if group == "watch" or base is None or base.name in done:
+        if group in ("watch", "flush") or base is None or base.name in done:
             continue
         done.add(base.name)
+        owner = "command_buffer" if base.recorded else base.owner
         header.append("%s hook_%s(struct %s *%s_, %s next, %s);\n" % (
-            base.result, base.short, base.owner, base.owner, base.pfn, base.declaration()))
+            base.result, base.short, owner, owner, base.pfn, base.declaration()))
     header.append("\n#endif\n")
     write(out, "hooks.h", header)
 
-    source = [BANNER, '#include "hooks.h"\n\n#include "device.h"\n#include "instance.h"\n']
+    source = [BANNER, '#include "hooks.h"\n\n#include "device.h"\n#include "instance.h"\n'
+              '#include "sync/command_buffer.h"\n#include "sync/record.h"\n']
     for command, group in chosen:
         base = commands[names[command.name]]
-        first = command.params[0][1]
-        look_up = "    struct %s *self = %s_of(%s);\n" % (command.owner, command.owner, first)
-        call = "self->next.%s" % command.short
-        source.append("\nstatic VKAPI_ATTR %s VKAPI_CALL entry_%s(%s)\n{\n%s" % (
-            command.result, command.short, command.declaration(), look_up))
-        if group == "watch":
-            source.append("    VkResult result = %s(%s);\n    if (result < 0)\n"
-                          "        device_watch_result(self, result);\n    return result;\n}\n"
-                          % (call, command.arguments()))
-        else:
-            source.append("    %shook_%s(self, %s, %s);\n}\n" % (
-                "" if command.result == "void" else "return ", base.short, call, command.arguments()))
+        source.append("\nstatic VKAPI_ATTR %s VKAPI_CALL entry_%s(%s)\n{\n%s}\n" % (
+            command.result, command.short, command.declaration(),
+            "".join("    %s\n" % line for line in entry_body(command, base, group))))
     for command, _ in chosen:
         if command.extensions:
             source.append("static const char *const extensions_%s[] = {%s, 0};\n" % (
@@ -256,11 +347,28 @@ def write_hooks(out, chosen, commands, names):
     source.append("\n/* Sorted by name. */\nconst struct hook hook_table[] = {\n")
     for command, group in chosen:
         core = "VK_MAKE_API_VERSION(0, %d, %d, 0)" % command.core if command.core else "0"
-        source.append('    {"%s", (PFN_vkVoidFunction)entry_%s, HOOK_%s, HOOK_%s, %s, %s},\n' % (
-            command.name, command.short, command.owner.upper(), "CACHE" if group == "watch" else group.upper(),
+        source.append('    {"%s", (PFN_vkVoidFunction)entry_%s, HOOK_%s, %s, %s, %s},\n' % (
+            command.name, command.short, command.owner.upper(), HOOK_GROUPS[group],
             core, "extensions_" + command.short if command.extensions else "0"))
     source.append("};\nconst uint32_t hook_count = sizeof(hook_table) / sizeof(hook_table[0]);\n")
     write(out, "hooks.c", source)
+
+
+def write_sync_commands(out, commands, names):
+    """The commands that findings name: everything recorded, presents, and host transitions."""
+    chosen = sorted(n for n in commands if names[n] == n and
+                    (n.startswith("vkCmd") or n in ("vkQueuePresentKHR", "vkTransitionImageLayoutEXT")))
+    header = [BANNER, "#ifndef RC_GENERATED_SYNC_COMMANDS_H\n#define RC_GENERATED_SYNC_COMMANDS_H\n\n"
+              "#include <stdint.h>\n\nenum sync_command {\n    COMMAND_none,\n"]
+    header += ["    COMMAND_%s,\n" % n[2:] for n in chosen]
+    header.append("};\n\n/* With \"vk\" in front; \"\" for COMMAND_none. Static strings. */\n"
+                  "const char *sync_command_name(uint16_t command);\n\n#endif\n")
+    source = [BANNER, '#include "sync_commands.h"\n\nstatic const char *const names[] = {\n    "",\n']
+    source += ['    "%s",\n' % n for n in chosen]
+    source.append("};\n\nconst char *sync_command_name(uint16_t command)\n{\n"
+                  "    return command < sizeof(names) / sizeof(names[0]) ? names[command] : \"\";\n}\n")
+    write(out, "sync_commands.h", header)
+    write(out, "sync_commands.c", source)
 
 
 def enum_values(root, name):
@@ -312,6 +420,7 @@ def main():
     instance, device = tables(commands, names, chosen)
     write_dispatch(arguments.out, instance, device)
     write_hooks(arguments.out, chosen, commands, names)
+    write_sync_commands(arguments.out, commands, names)
     write_enums(arguments.out, root)
 
 

@@ -5,6 +5,7 @@
 
 #include "hooks.h"
 #include "sync/command_buffer.h"
+#include "sync_commands.h"
 
 /* A command uses a range of an image in `layout`; a transition that is missing becomes pending (repair mode,
  * outside a render pass) and is reported. Inside a render pass it is only reported. Unknown images and
@@ -19,12 +20,12 @@ void record_use_layers(struct command_buffer *buffer, enum sync_command command,
                        VkPipelineStageFlags2 stages, VkAccessFlags2 access);
 
 /* Pending barriers go down. Before every command that isn't on the allow list: generated entry points of
- * commands without a hook of their own call it. Cheap when there are none. */
-void record_flush(struct command_buffer *buffer);
-
-/* A call of the application with barriers goes into the batch, in parts where an oldLayout is rewritten, or
- * down at once (record_barrier.c). */
-
-/* The use's or repair's place in reports: enum sync_command names are in hooks.h (sync_command_name()). */
+ * commands without a hook of their own call it. */
+void record_flush_pending(struct command_buffer *buffer);
+static inline void record_flush(struct command_buffer *buffer)
+{
+    if (buffer->batch.calls)
+        record_flush_pending(buffer);
+}
 
 #endif
