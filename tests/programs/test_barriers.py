@@ -47,7 +47,7 @@ def variants(name):
 class Run:
     """One process: its hash, what the judge said, and what the layer counted."""
 
-    def __init__(self, judge, name, options, layer, merge=True):
+    def __init__(self, judge, name, options, layer, merge=True, program=PROGRAM):
         with tempfile.TemporaryDirectory() as folder:
             env = {k: v for k, v in os.environ.items() if not k.startswith(("VK_", "XDG_", "FAULT_"))}
             env.update(HOME=folder, XDG_DATA_HOME=folder + "/data", XDG_CONFIG_HOME=folder, XDG_CACHE_HOME=folder,
@@ -59,10 +59,10 @@ class Run:
                 self.install_layer(folder)
                 env["ENABLE_ROBUST_CACHE"] = "1"
             judge(env, folder, name)
-            done = subprocess.run([PROGRAM, name, *options], env=env, cwd=folder, capture_output=True, text=True,
+            done = subprocess.run([program, *([name] if program == PROGRAM else []), *options], env=env, cwd=folder, capture_output=True, text=True,
                                   stdin=subprocess.DEVNULL, timeout=120, check=False)
             self.status, self.output, self.errors = done.returncode, done.stdout, done.stderr
-            self.hash = next((l for l in done.stdout.splitlines() if l.startswith("hash=")), None)
+            self.hash = next(iter(re.findall(r'hash"?[=:]"?([0-9a-f]{16})', done.stdout)), None)
             self.violations = self.lines(folder + "/oracle")
             self.messages = sorted(set(MESSAGE.findall(done.stdout)))
             self.journal = [self.call(l) for l in self.lines(folder + "/journal") if "vkCmd" in l or "vkQueue" in l]
@@ -191,6 +191,32 @@ class WithTheOracle(Cases, unittest.TestCase):
         self.assertEqual(folded.counts["images_in"] - folded.counts["images_out"], 1, folded.counts)
         apart = Run(oracle, "L44-chained", (), True)
         self.assertEqual(apart.counts["calls_in"] - apart.counts["calls_out"], 0, apart.counts)
+
+
+class MapLoader(unittest.TestCase):
+    """L40, L51: loader threads and one that renders; see map_loader.h."""
+
+    small = ("--textures", "100", "--texture-bytes", "4000000", "--buffers", "200", "--buffer-bytes", "1000000")
+
+    def run_mode(self, mode, barriers, layer):
+        done = Run(oracle, "map_loader", ("--mode", mode, "--barriers", barriers, *self.small), layer,
+                   program=os.path.join(PROGRAMS, "map_loader"))
+        self.assertEqual(done.status, 0, done.output + done.errors)
+        return done
+
+    def test_correct_barriers(self):
+        for mode in ("direct", "transfer", "submitters", "secondary"):
+            with self.subTest(mode=mode):
+                layered = self.run_mode(mode, "correct", True)
+                self.assertEqual(layered.violations, [])
+                self.assertEqual([layered.counts[key] for key in REPAIRS], [0] * len(REPAIRS), layered.events)
+
+    def test_no_barriers(self):
+        for mode in ("direct", "submitters", "secondary"):
+            with self.subTest(mode=mode):
+                plain, layered = (self.run_mode(mode, "none", layer) for layer in (False, True))
+                self.assertNotEqual(plain.violations, [])
+                self.assertEqual(layered.violations, [])
 
 
 @unittest.skipIf(SANITIZED, "the oracle judges sanitized builds")
