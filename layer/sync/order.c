@@ -152,6 +152,13 @@ bool order_create_timeline(struct order *order, uint64_t semaphore, uint64_t val
     return object != NULL;
 }
 
+void order_restart_timeline(struct order *order, uint64_t semaphore)
+{
+    struct order_object *object = find_timeline(order, semaphore);
+    object->reached = object->dropped = 0;
+    object->count = 0;
+}
+
 bool order_is_timeline(const struct order *order, uint64_t semaphore)
 {
     return find_timeline(order, semaphore) != NULL;
@@ -187,14 +194,22 @@ void order_restore(struct order *order, uint32_t queue)
     clock_copy(order, queue_clock(order, queue), saved_clock(order, queue));
 }
 
-void order_wait_binary(struct order *order, uint32_t queue, uint64_t semaphore, bool orders)
+bool order_wait_binary(struct order *order, uint32_t queue, uint64_t semaphore, bool orders)
 {
     struct order_object *object = handle_map_find(&order->semaphores, semaphore);
     if (!object || object->timeline || !object->signalled)
-        return;
+        return false;
     if (orders)
         clock_join(order, queue_clock(order, queue), object->clocks);
     object->signalled = false;
+    return true;
+}
+
+void order_untake_binary(struct order *order, uint64_t semaphore)
+{
+    struct order_object *object = handle_map_find(&order->semaphores, semaphore);
+    if (object && !object->timeline)
+        object->signalled = true;
 }
 
 bool order_wait_timeline(struct order *order, uint32_t queue, uint64_t semaphore, uint64_t value, bool orders)
@@ -252,7 +267,8 @@ void order_signal_timeline(struct order *order, uint32_t queue, uint64_t semapho
     if (!object)
         return;
     if (object->count == TIMELINE_POINTS) {
-        object->dropped = object->values[0];
+        if (object->dropped < object->values[0])
+            object->dropped = object->values[0];
         drop_points(order, object, 1);
     }
     /* Values that don't rise in the order of submission: correct programs do so only where the queues' work
@@ -282,6 +298,13 @@ void order_withdraw_timeline(struct order *order, uint64_t semaphore, uint64_t v
         object->count--;
         return;
     }
+}
+
+void order_skip_timeline(struct order *order, uint64_t semaphore, uint64_t value)
+{
+    struct order_object *object = find_timeline(order, semaphore);
+    if (object && object->dropped < value)
+        object->dropped = value;
 }
 
 bool order_is_before(const struct order *order, uint32_t queue, uint32_t other, uint64_t serial)

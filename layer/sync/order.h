@@ -20,8 +20,10 @@ void order_destroy(struct order *order);          /* NULL is safe */
  * is then known to be ordered, never more. --- */
 
 bool order_create_timeline(struct order *order, uint64_t semaphore, uint64_t value);
+/* Imported: nothing is known of it any more, not even what it has reached. */
+void order_restart_timeline(struct order *order, uint64_t semaphore);
 bool order_is_timeline(const struct order *order, uint64_t semaphore);
-/* Destroyed, or its payload replaced from outside (acquire, import). */
+/* Destroyed, or its payload replaced from outside (import). */
 void order_forget_semaphore(struct order *order, uint64_t semaphore);
 /* Destroyed, reset, or imported. */
 void order_forget_fence(struct order *order, uint64_t fence);
@@ -37,14 +39,19 @@ void order_save(struct order *order, uint32_t queue);
 void order_restore(struct order *order, uint32_t queue);
 
 /* The queue waits. `orders`: the wait's stage mask isn't NONE (a wait at NONE takes the signal and orders
- * nothing). Timeline: false if nobody has signalled, or submitted a signal of, `value` or more yet. */
-void order_wait_binary(struct order *order, uint32_t queue, uint64_t semaphore, bool orders);
+ * nothing). Binary: whether there was a known signal to take. Timeline: false if nobody has signalled, or
+ * submitted a signal of, `value` or more yet. */
+bool order_wait_binary(struct order *order, uint32_t queue, uint64_t semaphore, bool orders);
 bool order_wait_timeline(struct order *order, uint32_t queue, uint64_t semaphore, uint64_t value,
                          bool orders);
 /* It signals, after its work. */
 bool order_signal_binary(struct order *order, uint32_t queue, uint64_t semaphore);
 void order_signal_timeline(struct order *order, uint32_t queue, uint64_t semaphore, uint64_t value);
 bool order_signal_fence(struct order *order, uint32_t queue, uint64_t fence);
+/* A signal of this value was submitted; what it carries isn't known. */
+void order_skip_timeline(struct order *order, uint64_t semaphore, uint64_t value);
+/* A wait that took a signal was not submitted after all. */
+void order_untake_binary(struct order *order, uint64_t semaphore);
 /* The signal of this value, the last one of that semaphore, was not submitted after all. */
 void order_withdraw_timeline(struct order *order, uint64_t semaphore, uint64_t value);
 
