@@ -34,7 +34,7 @@ HOOKS = {
     "vkDestroyDevice": "always",
     "vkGetPhysicalDeviceToolProperties": "always",
     "vkDestroySurfaceKHR": "cache",
-    "vkDestroySwapchainKHR": "cache",
+    "vkDestroySwapchainKHR": "both",
     "vkCreatePipelineCache": "cache",
     "vkDestroyPipelineCache": "cache",
     "vkGetPipelineCacheData": "cache",
@@ -45,9 +45,34 @@ HOOKS = {
     "vkCreateRayTracingPipelinesNV": "cache",
     "vkCreateExecutionGraphPipelinesAMDX": "cache",
     "vkCreateDataGraphPipelinesARM": "cache",
-    # sync/image.c, image_memory.c
-    # sync/pass.c
+    # sync/image.c, image_view.c, image_memory.c
+    "vkCreateImage": "sync",
+    "vkDestroyImage": "sync",
+    "vkSetDebugUtilsObjectNameEXT": "sync",
+    "vkCreateImageView": "sync",
+    "vkDestroyImageView": "sync",
+    "vkAllocateMemory": "sync",
+    "vkFreeMemory": "sync",
+    "vkBindImageMemory": "sync",
+    "vkBindImageMemory2": "sync",
+    # sync/host_image.c
+    "vkTransitionImageLayoutEXT": "sync",
+    "vkCopyMemoryToImageEXT": "sync",
+    "vkCopyImageToMemoryEXT": "sync",
+    "vkCopyImageToImageEXT": "sync",
+    # sync/pass.c, framebuffer.c
+    "vkCreateRenderPass": "sync",
+    "vkCreateRenderPass2": "sync",
+    "vkDestroyRenderPass": "sync",
+    "vkCreateFramebuffer": "sync",
+    "vkDestroyFramebuffer": "sync",
     # sync/swapchain.c
+    "vkCreateSwapchainKHR": "sync",
+    "vkCreateSharedSwapchainsKHR": "sync",
+    "vkGetSwapchainImagesKHR": "sync",
+    "vkAcquireNextImageKHR": "sync",
+    "vkAcquireNextImage2KHR": "sync",
+    "vkReleaseSwapchainImagesEXT": "sync",
     # sync/command_buffer.c, record_labels.c
     # sync/record_barrier.c
     # sync/record_transfer.c
@@ -126,6 +151,27 @@ BY_HAND = {
          ("VkPipelineCache", "pipelineCache"), ("uint32_t", "createInfoCount"),
          ("const struct compat_data_graph_pipeline_create_info *", "pCreateInfos"),
          ("const VkAllocationCallbacks *", "pAllocator"), ("VkPipeline *", "pPipelines")]),
+    "vkTransitionImageLayoutEXT": (
+        "VK_EXT_host_image_copy",
+        [("VkDevice", "device"), ("uint32_t", "transitionCount"),
+         ("const struct compat_host_image_layout_transition_info *", "pTransitions")]),
+    "vkCopyMemoryToImageEXT": (
+        "VK_EXT_host_image_copy",
+        [("VkDevice", "device"), ("const struct compat_copy_memory_to_image_info *", "pCopyMemoryToImageInfo")]),
+    "vkCopyImageToMemoryEXT": (
+        "VK_EXT_host_image_copy",
+        [("VkDevice", "device"), ("const struct compat_copy_image_to_memory_info *", "pCopyImageToMemoryInfo")]),
+    "vkCopyImageToImageEXT": (
+        "VK_EXT_host_image_copy",
+        [("VkDevice", "device"), ("const struct compat_copy_image_to_image_info *", "pCopyImageToImageInfo")]),
+}
+
+# Their names in core versions.
+BY_HAND_CORE = {
+    "vkTransitionImageLayout": ("vkTransitionImageLayoutEXT", (1, 4)),
+    "vkCopyMemoryToImage": ("vkCopyMemoryToImageEXT", (1, 4)),
+    "vkCopyImageToMemory": ("vkCopyImageToMemoryEXT", (1, 4)),
+    "vkCopyImageToImage": ("vkCopyImageToImageEXT", (1, 4)),
 }
 
 BANNER = "/* Made by scripts/generate.py from the Khronos registry. Do not edit. */\n"
@@ -247,6 +293,15 @@ def read_registry(path):
         command = Command(name, "VkResult", params, by_hand=True)
         command.extensions = [extension]
         commands[name], names[name] = command, name
+    for name, (base, version) in BY_HAND_CORE.items():
+        command = Command(name, "VkResult", commands[base].params, by_hand=True)
+        command.core = version
+        commands[name], names[name] = command, base
+    # Newer registries may have made the name that is hooked an alias of another.
+    for hooked in HOOKS:
+        base = names.get(hooked, hooked)
+        if base != hooked:
+            names.update({name: hooked for name, target in names.items() if target == base})
     return root, commands, names
 
 
@@ -373,10 +428,13 @@ def write_hooks(out, chosen, commands, names):
     write(out, "hooks.c", source)
 
 
+HOST_COMMANDS = {base for base, _ in BY_HAND_CORE.values()}
+
+
 def write_sync_commands(out, commands, names):
     """The commands that findings name: everything recorded, presents, and host transitions."""
     chosen = sorted(n for n in commands if names[n] == n and
-                    (n.startswith("vkCmd") or n in ("vkQueuePresentKHR", "vkTransitionImageLayoutEXT")))
+                    (n.startswith("vkCmd") or n == "vkQueuePresentKHR" or n in HOST_COMMANDS))
     header = [BANNER, "#ifndef RC_GENERATED_SYNC_COMMANDS_H\n#define RC_GENERATED_SYNC_COMMANDS_H\n\n"
               "#include <stdint.h>\n\nenum sync_command {\n    COMMAND_none,\n"]
     header += ["    COMMAND_%s,\n" % n[2:] for n in chosen]

@@ -1,7 +1,5 @@
 /* vkQueuePresentKHR: images that aren't in PRESENT_SRC are brought there by a submit in front of the present.
  */
-#include <stdlib.h>
-
 #include "hooks.h"
 #include "sync/command_buffer.h"
 #include "sync/grow.h"
@@ -48,20 +46,26 @@ static void use_image(struct submission *submission, struct image *image)
     image->acquired = false;
 }
 
+/* NULL where it isn't known. Should it become known before its next acquire, it isn't acquired then. */
+static struct image *image_of(struct device_sync *sync, VkSwapchainKHR handle, uint32_t index)
+{
+    struct swapchain *swapchain = swapchain_find(sync, handle);
+    if (!swapchain)
+        return NULL;
+    if (index < 64)
+        swapchain->early &= ~((uint64_t)1 << index);
+    return index < swapchain->image_count ? swapchain->images[index] : NULL;
+}
+
 static void look_at_present(struct submission *submission, const VkPresentInfoKHR *info)
 {
-    static const VkQueueFlags with_barriers =
-        VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+    VkQueueFlags with_barriers = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
     struct device_sync *sync = submission->queue->sync;
     submission_begin_batch(submission, 0, submission->queue->flags & with_barriers);
     for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
         submission_wait(submission, info->pWaitSemaphores[i], 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     for (uint32_t i = 0; i < info->swapchainCount; i++) {
-        struct swapchain *swapchain = swapchain_find(sync, info->pSwapchains[i]);
-        uint32_t index = info->pImageIndices[i];
-        struct image *image = swapchain && swapchain->images && index < swapchain->image_count
-                                  ? swapchain->images[index]
-                                  : NULL;
+        struct image *image = image_of(sync, info->pSwapchains[i], info->pImageIndices[i]);
         if (image && image_is_tracked(image))
             use_image(submission, image);
     }
@@ -71,26 +75,34 @@ static void look_at_present(struct submission *submission, const VkPresentInfoKH
 
 /* --- The repair --- */
 
-/* VK_NULL_HANDLE if it can't be made. Presents of one swapchain don't come at the same time. */
-static VkSemaphore semaphore_of(struct device_sync *sync, const struct image *image)
+static VkSemaphore swap_semaphore(const struct image *image, VkSemaphore semaphore)
 {
-    struct device *device = sync->device;
     struct swapchain *swapchain = image->swapchain;
+    uint32_t index = image->swapchain_index;
+    pthread_mutex_lock(&image->sync->lock);
+    if (index < swapchain->repaired_count) {
+        if (semaphore)
+            swapchain->repaired[index] = semaphore;
+        semaphore = swapchain->repaired[index];
+    }
+    pthread_mutex_unlock(&image->sync->lock);
+    return semaphore;
+}
+
+/* VK_NULL_HANDLE if it can't be made. Made once: presents of one swapchain don't come at the same time. */
+static VkSemaphore semaphore_of(const struct image *image)
+{
+    struct device *device = image->sync->device;
     VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
-    if (!swapchain->repaired)
-        swapchain->repaired = calloc(swapchain->image_count, sizeof(VkSemaphore));
-    if (!swapchain->repaired)
-        return VK_NULL_HANDLE;
-    VkSemaphore *semaphore = &swapchain->repaired[image->swapchain_index];
-    if (!*semaphore && device->next.CreateSemaphore(device->handle, &info, NULL, semaphore) != VK_SUCCESS)
-        *semaphore = VK_NULL_HANDLE;
-    return *semaphore;
+    VkSemaphore semaphore = swap_semaphore(image, VK_NULL_HANDLE);
+    if (semaphore || device->next.CreateSemaphore(device->handle, &info, NULL, &semaphore) != VK_SUCCESS)
+        return semaphore;
+    return swap_semaphore(image, semaphore);
 }
 
 /* One semaphore for each image that is repaired. */
 static bool collect_semaphores(struct submission *submission)
 {
-    struct device_sync *sync = submission->queue->sync;
     submission->semaphore_count = 0;
     for (uint32_t i = 0; i < submission->repair_count; i++) {
         const struct image *image = submission->repairs[i].image;
@@ -99,7 +111,7 @@ static bool collect_semaphores(struct submission *submission)
         if (!grow(&submission->semaphores, &submission->semaphore_capacity, submission->semaphore_count + 1,
                   sizeof(VkSemaphore)))
             return false;
-        submission->semaphores[submission->semaphore_count] = semaphore_of(sync, image);
+        submission->semaphores[submission->semaphore_count] = semaphore_of(image);
         if (!submission->semaphores[submission->semaphore_count++])
             return false;
     }
