@@ -229,6 +229,23 @@ static bool may_stand_beside(const struct dependency *first, const struct depend
            is_within(&sources[0], &sources[1], memory);
 }
 
+static bool same_scope(const struct scope *a, const struct scope *b)
+{
+    return a->stages == b->stages && a->access == b->access;
+}
+
+/* Whether every barrier of the call has the same masks as every barrier of the batch: then each chain between
+ * two of them orders what they order anyway. The common case, and the one of long runs of barriers. */
+static bool is_more_of_the_same(const struct barrier_batch *batch, const struct barrier_call *call)
+{
+    for (uint32_t i = 0; batch->uniform && i < call_size(call); i++) {
+        struct dependency next = call_dependency(call, i);
+        if (!same_scope(&next.source, &batch->source) || !same_scope(&next.destination, &batch->destination))
+            return false;
+    }
+    return batch->uniform;
+}
+
 static bool may_join(const struct barrier_batch *batch, const struct barrier_call *call,
                      VkPipelineStageFlags2 sources, VkQueueFlags queue)
 {
@@ -329,6 +346,11 @@ static void take_first(struct barrier_batch *batch, const struct barrier_call *c
         memcpy(batch->images, call->images, call->image_count * sizeof(*call->images));
     batch->sources = extent->sources;
     batch->destinations = extent->destinations;
+    struct dependency first = call_dependency(call, 0);
+    batch->source = first.source;
+    batch->destination = first.destination;
+    batch->uniform = true;
+    batch->uniform = is_more_of_the_same(batch, call);
     batch->calls = 1;
 }
 
@@ -388,11 +410,13 @@ enum barrier_joined barrier_batch_add(struct barrier_batch *batch, const struct 
         if (fit(batch, &call->images[i], rules, &index) == FIT_NOT)
             return BARRIER_APART;
     }
+    bool same = is_more_of_the_same(batch, call);
     if ((call->image_count > 1 && overlaps_itself(call)) ||
-        !may_join(batch, call, extent.sources, rules->queue))
+        (!same && !may_join(batch, call, extent.sources, rules->queue)))
         return BARRIER_APART;
     if (!reserve(batch, call))
         return BARRIER_NO_MEMORY;
+    batch->uniform = same;
     join_call(batch, call, rules, &extent);
     return BARRIER_JOINED;
 }
