@@ -505,6 +505,20 @@ static void test_swapchain_s_images(void **state)
     destroy_swapchain(VK_NULL_HANDLE);
 }
 
+/* Two swapchains of which the older is about to go. */
+static void test_images_move_to_another_swapchain(void **state)
+{
+    (void)state;
+    VkSwapchainKHR old = swapchain_of(NULL, FIFO, 0), new = swapchain_of(NULL, FIFO, 0);
+    VkImage images[3];
+    swapchain_images(old, 3, images);
+    swapchain_images(new, 3, images);
+    assert_null(swapchain_find(&fixture.sync, old)->images[1]);
+    assert_ptr_equal(image_at(images[1])->swapchain, swapchain_find(&fixture.sync, new));
+    destroy_swapchain(old);
+    assert_ptr_equal(image_at(images[1])->swapchain, swapchain_find(&fixture.sync, new));
+}
+
 static void test_images_that_are_asked_for_in_parts(void **state)
 {
     (void)state;
@@ -715,6 +729,7 @@ int main(void)
         TEST(test_imageless_framebuffer),
         TEST(test_unknown_framebuffer_s_images_are_left_alone),
         TEST(test_swapchain_s_images),
+        TEST(test_images_move_to_another_swapchain),
         TEST(test_images_that_are_asked_for_in_parts),
         TEST(test_acquiring),
         TEST(test_swapchains_that_are_left_alone),
