@@ -113,8 +113,8 @@ bool device_offers_extension(const struct device *device, const char *name)
     return found;
 }
 
-/* Creates the device below, with what the layer adds for itself (device_request.h). If the driver refuses that, it
- * gets the original request. */
+/* Creates the device below, with what the layer adds for itself (device_request.h). If the driver refuses
+ * that, it gets the original request. */
 static VkResult create_below(struct device *device, PFN_vkCreateDevice next, VkLayerDeviceCreateInfo *link,
                              const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator,
                              VkDevice *out)
