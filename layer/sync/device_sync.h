@@ -59,22 +59,11 @@ struct device_sync {
     struct finding_table *findings; /* what was reported already, see finding.h */
 };
 
-/* What vkCreateDevice may add for this half; see device.c. To be called before the device below is created.
- */
-struct sync_features {
-    bool added_sync2_extension; /* the layer named VK_KHR_synchronization2 */
-    bool sync2;                 /* synchronization2 is enabled, by whomever */
-};
-
-/* After the device below was created. NULL where the half is off or on out of memory; then nothing is
- * tracked. */
-struct device_sync *device_sync_create(struct device *device, const VkDeviceCreateInfo *info,
-                                       const struct sync_features *features);
+/* After the device below was created; `info` is the application's. NULL on out of memory; then nothing is tracked. */
+struct device_sync *device_sync_create(struct device *device, const VkDeviceCreateInfo *info);
 
 /* While the device below still lives: writes the summary (log, report), destroys patch pools and fences. NULL
  * is safe. */
 void device_sync_destroy(struct device_sync *sync);
-
-/* vkGetDeviceQueue(2) registers the queue; see queue.h. */
 
 #endif
