@@ -1,0 +1,372 @@
+/* vkCmdPipelineBarrier and vkCmdPipelineBarrier2: what becomes pending, and with which layouts. */
+#include "sync/grow.h"
+#include "sync/layout.h"
+#include "sync/record.h"
+#include "sync/record_call.h"
+#include "sync/record_repair.h"
+
+/* The call as it is being made up, in the pool's scratch. */
+struct making {
+    struct command_buffer *buffer;
+    const struct record_call *call;
+    struct record_scratch *scratch;
+    bool rewritten; /* some image barrier isn't as the application wrote it */
+};
+
+/* --- Whether a call can be joined with others --- */
+
+static bool has_chain(const struct record_call *call)
+{
+    bool found = call->chain != NULL;
+    for (uint32_t i = 0; !found && i < call->memory_count; i++)
+        found = record_call_memory(call, i).pNext != NULL;
+    for (uint32_t i = 0; !found && i < call->buffer_count; i++)
+        found = record_call_buffer(call, i).pNext != NULL;
+    for (uint32_t i = 0; !found && i < call->image_count; i++)
+        found = record_call_image(call, i).pNext != NULL;
+    return found;
+}
+
+/* Finds all images; false if one isn't tracked (it may be another's alias), or a range not within it. */
+static bool find_targets(struct command_buffer *buffer, const struct record_call *call)
+{
+    struct record_scratch *scratch = &buffer->pool->scratch;
+    if (!grow(&scratch->targets, &scratch->target_capacity, call->image_count, sizeof(struct record_target)))
+        return false;
+    for (uint32_t i = 0; i < call->image_count; i++) {
+        VkImageMemoryBarrier2 info = record_call_image(call, i);
+        struct record_target *target = &scratch->targets[i];
+        target->image = image_find(buffer->sync, info.image);
+        if (!target->image || !image_is_tracked(target->image) ||
+            !image_range(target->image, &info.subresourceRange, record_has_one_layout(buffer, target->image),
+                         &target->range))
+            return false;
+    }
+    return true;
+}
+
+/* --- Image barriers --- */
+
+static void add_part(void *context, const struct barrier_part *part)
+{
+    struct record_scratch *scratch = context;
+    if (!grow(&scratch->parts, &scratch->part_capacity, scratch->part_count + 1,
+              sizeof(struct barrier_part))) {
+        scratch->parts_lost = true;
+        return;
+    }
+    scratch->parts[scratch->part_count++] = *part;
+}
+
+static void ignore_transition(void *context, const struct transition *transition)
+{
+    (void)context, (void)transition;
+}
+
+static bool add_barrier(struct making *making, const VkImageMemoryBarrier2 *barrier)
+{
+    struct record_scratch *scratch = making->scratch;
+    if (scratch->image_count && making->rewritten &&
+        barrier_images_join(&scratch->images[scratch->image_count - 1], barrier))
+        return true;
+    if (!grow(&scratch->images, &scratch->image_capacity, scratch->image_count + 1,
+              sizeof(VkImageMemoryBarrier2)))
+        return false;
+    scratch->images[scratch->image_count++] = *barrier;
+    return true;
+}
+
+/* As the application wrote it, but for VK_REMAINING_.... */
+static bool add_unchanged(struct making *making, const struct record_target *target,
+                          const VkImageMemoryBarrier2 *info)
+{
+    VkImageMemoryBarrier2 barrier = *info;
+    barrier.subresourceRange.levelCount = target->range.mip_count;
+    if (barrier.subresourceRange.layerCount == VK_REMAINING_ARRAY_LAYERS)
+        barrier.subresourceRange.layerCount = target->range.layer_count;
+    return add_barrier(making, &barrier);
+}
+
+static bool is_other_aspect(const struct barrier_part *a, const struct barrier_part *b)
+{
+    return !(a->range.aspects & b->range.aspects) && a->range.base_mip == b->range.base_mip &&
+           a->range.mip_count == b->range.mip_count && a->range.base_layer == b->range.base_layer &&
+           a->range.layer_count == b->range.layer_count;
+}
+
+/* Of an image whose barriers name both aspects: makes the parts do so. False where no layout says it. */
+static bool unite_parts(struct record_scratch *scratch, uint32_t both)
+{
+    for (uint32_t i = 0; i < scratch->part_count; i++) {
+        struct barrier_part *part = &scratch->parts[i];
+        if (part->range.aspects == both)
+            continue;
+        uint32_t other = i + 1;
+        while (other < scratch->part_count && !is_other_aspect(part, &scratch->parts[other]))
+            other++;
+        if (other == scratch->part_count)
+            return false;
+        struct barrier_part *partner = &scratch->parts[other];
+        bool is_depth = part->range.aspects == 1;
+        VkImageLayout layout = layout_combine(is_depth ? part->old_layout : partner->old_layout,
+                                              is_depth ? partner->old_layout : part->old_layout);
+        if (layout == VK_IMAGE_LAYOUT_MAX_ENUM)
+            return false;
+        part->range.aspects = both;
+        part->old_layout = layout;
+        part->source.stages |= partner->source.stages;
+        part->source.access |= partner->source.access;
+        part->rewritten |= partner->rewritten;
+        *partner = scratch->parts[--scratch->part_count];
+    }
+    return true;
+}
+
+static void report_parts(const struct making *making, const struct record_target *target,
+                         const VkImageMemoryBarrier2 *info, enum finding_place place)
+{
+    for (uint32_t i = 0; i < making->scratch->part_count; i++) {
+        const struct barrier_part *part = &making->scratch->parts[i];
+        struct transition transition = {
+            .range = part->range,
+            .old_layout = part->old_layout,
+            .new_layout = info->oldLayout,
+            .command = (uint16_t)making->call->command,
+            .label = making->buffer->label,
+        };
+        if (part->rewritten)
+            record_report(making->buffer, FINDING_WRONG_OLD_LAYOUT, place, target->image, &transition,
+                          making->buffer);
+    }
+}
+
+static bool add_parts(struct making *making, const struct record_target *target,
+                      const VkImageMemoryBarrier2 *info)
+{
+    bool done = true;
+    making->rewritten = true;
+    for (uint32_t i = 0; done && i < making->scratch->part_count; i++) {
+        const struct barrier_part *part = &making->scratch->parts[i];
+        VkImageMemoryBarrier2 barrier = *info;
+        if (part->rewritten) {
+            struct scope source = record_scope_of_queue(making->buffer, &part->source);
+            barrier.srcStageMask = source.stages;
+            barrier.srcAccessMask = source.access;
+        }
+        barrier.oldLayout = part->old_layout;
+        barrier.subresourceRange = image_vk_range(target->image, &part->range);
+        done = add_barrier(making, &barrier);
+    }
+    return done;
+}
+
+/* Some part is in another layout than the application believes. */
+static bool add_rewritten(struct making *making, struct contract_image *part,
+                          const struct record_target *target, const VkImageMemoryBarrier2 *info)
+{
+    struct device_sync *sync = making->buffer->sync;
+    uint32_t both = subresource_range_all(&part->map.shape).aspects;
+    if (record_has_one_layout(making->buffer, target->image) && !unite_parts(making->scratch, both)) {
+        report_parts(making, target, info, PLACE_NOWHERE);
+        contract_forget(part, &target->range);
+        return add_unchanged(making, target, info);
+    }
+    report_parts(making, target, info, PLACE_REWRITTEN);
+    if (sync->mode == SYNC_REPAIR)
+        atomic_fetch_add_explicit(&sync->counters.rewritten, 1, memory_order_relaxed);
+    return add_parts(making, target, info);
+}
+
+static bool add_image(struct making *making, const struct record_target *target,
+                      const VkImageMemoryBarrier2 *info)
+{
+    static const struct transition_sink no_transitions = {ignore_transition, NULL};
+    struct record_scratch *scratch = making->scratch;
+    struct contract_barrier barrier;
+    enum record_effect effect =
+        record_call_effect(making->buffer, making->call, target->image, info, &barrier);
+    struct contract_image *part =
+        effect == EFFECT_NONE ? NULL : command_buffer_image(making->buffer, target->image);
+    if (part && effect == EFFECT_FORGET)
+        contract_forget(part, &target->range);
+    if (!part || effect == EFFECT_FORGET)
+        return add_unchanged(making, target, info);
+    struct part_sink parts = {add_part, scratch};
+    scratch->part_count = 0;
+    scratch->parts_lost = false;
+    contract_transition(part, &target->range, &barrier, &parts, &no_transitions);
+    if (scratch->parts_lost) {
+        contract_forget(part, &target->range);
+        return add_unchanged(making, target, info);
+    }
+    for (uint32_t i = 0; i < scratch->part_count; i++)
+        if (scratch->parts[i].rewritten)
+            return add_rewritten(making, part, target, info);
+    return add_unchanged(making, target, info);
+}
+
+/* False on out of memory; all images have been tracked nevertheless. */
+static bool make_images(struct making *making)
+{
+    bool done = true;
+    making->scratch->image_count = 0;
+    for (uint32_t i = 0; i < making->call->image_count; i++) {
+        VkImageMemoryBarrier2 info = record_call_image(making->call, i);
+        if (!add_image(making, &making->scratch->targets[i], &info))
+            done = false;
+    }
+    return done;
+}
+
+/* --- The call --- */
+
+static bool make_memory_and_buffers(struct making *making)
+{
+    struct record_scratch *scratch = making->scratch;
+    const struct record_call *call = making->call;
+    if (!grow(&scratch->memory, &scratch->memory_capacity, call->memory_count, sizeof(VkMemoryBarrier2)) ||
+        !grow(&scratch->buffers, &scratch->buffer_capacity, call->buffer_count,
+              sizeof(VkBufferMemoryBarrier2)))
+        return false;
+    for (uint32_t i = 0; i < call->memory_count; i++)
+        scratch->memory[i] = record_call_memory(call, i);
+    for (uint32_t i = 0; i < call->buffer_count; i++)
+        scratch->buffers[i] = record_call_buffer(call, i);
+    return true;
+}
+
+/* What the application wrote, for the case that nothing joins. */
+static bool keep_original(struct making *making)
+{
+    struct command_buffer *buffer = making->buffer;
+    const struct record_call *call = making->call;
+    if (!grow(&buffer->ranges, &buffer->range_capacity, call->image_count, sizeof(VkImageSubresourceRange)))
+        return false;
+    for (uint32_t i = 0; i < call->image_count; i++)
+        buffer->ranges[i] = record_call_image(call, i).subresourceRange;
+    buffer->batch_next = call->next;
+    return true;
+}
+
+static bool join(struct making *making)
+{
+    struct command_buffer *buffer = making->buffer;
+    const struct record_call *from = making->call;
+    struct record_scratch *scratch = making->scratch;
+    struct barrier_call call = {
+        .origin = making->rewritten ? BARRIER_LAYER : from->origin,
+        .flags = from->flags,
+        .source1 = from->source1,
+        .destination1 = from->destination1,
+        .memory_count = from->memory_count,
+        .buffer_count = from->buffer_count,
+        .image_count = scratch->image_count,
+        .memory = scratch->memory,
+        .buffers = scratch->buffers,
+        .images = scratch->images,
+    };
+    if (making->rewritten && from->origin == BARRIER_SYNC1)
+        for (uint32_t i = 0; i < call.image_count; i++)
+            call.source1 |= scope_stages1(call.images[i].srcStageMask, 0);
+    if (!record_join(buffer, &call))
+        return false;
+    if (buffer->batch.calls > 1 || making->rewritten)
+        return true;
+    if (keep_original(making))
+        return true;
+    barrier_batch_clear(&buffer->batch);
+    return false;
+}
+
+/* The application's own call goes down although it was to be another. */
+static void give_up(struct making *making)
+{
+    record_flush(making->buffer);
+    if (!making->rewritten)
+        return;
+    for (uint32_t i = 0; i < making->call->image_count; i++) {
+        const struct record_target *target = &making->scratch->targets[i];
+        struct contract_image *part = command_buffer_image(making->buffer, target->image);
+        if (part)
+            contract_forget(part, &target->range);
+    }
+}
+
+/* True if the application's call is to go down, now, and as it is. */
+static bool pass(struct command_buffer *buffer, const struct record_call *call)
+{
+    const struct device_sync *sync = buffer->sync;
+    struct making making = {buffer, call, &buffer->pool->scratch, false};
+    bool made = make_images(&making);
+    if (sync->mode == SYNC_REPORT)
+        return true;
+    if (!sync->merge && !making.rewritten) {
+        record_flush(buffer);
+        return true;
+    }
+    if (!made || !make_memory_and_buffers(&making) || !join(&making)) {
+        give_up(&making);
+        return true;
+    }
+    if (!sync->merge)
+        record_flush(buffer);
+    return false;
+}
+
+static bool record_barriers(struct command_buffer *buffer, const struct record_call *call)
+{
+    bool goes_down = true;
+    if (record_is_inside(buffer)) {
+        record_call_follow_inside(buffer, call);
+    } else if (buffer->failed) {
+        record_flush(buffer);
+    } else if (has_chain(call) || !find_targets(buffer, call)) {
+        record_call_follow(buffer, call);
+        record_flush(buffer);
+    } else {
+        goes_down = pass(buffer, call);
+    }
+    buffer->counters.calls_in++;
+    buffer->counters.images_in += call->image_count;
+    if (goes_down) {
+        buffer->counters.calls_out++;
+        buffer->counters.images_out += call->image_count;
+    }
+    return goes_down;
+}
+
+void hook_CmdPipelineBarrier(struct command_buffer *self, PFN_vkCmdPipelineBarrier next,
+                             VkCommandBuffer commandBuffer, VkPipelineStageFlags srcStageMask,
+                             VkPipelineStageFlags dstStageMask, VkDependencyFlags dependencyFlags,
+                             uint32_t memoryBarrierCount, const VkMemoryBarrier *pMemoryBarriers,
+                             uint32_t bufferMemoryBarrierCount,
+                             const VkBufferMemoryBarrier *pBufferMemoryBarriers,
+                             uint32_t imageMemoryBarrierCount,
+                             const VkImageMemoryBarrier *pImageMemoryBarriers)
+{
+    struct record_call call = {
+        .command = COMMAND_CmdPipelineBarrier,
+        .origin = BARRIER_SYNC1,
+        .flags = dependencyFlags,
+        .source1 = srcStageMask,
+        .destination1 = dstStageMask,
+        .memory_count = memoryBarrierCount,
+        .buffer_count = bufferMemoryBarrierCount,
+        .image_count = imageMemoryBarrierCount,
+        .memory = pMemoryBarriers,
+        .buffers = pBufferMemoryBarriers,
+        .images = pImageMemoryBarriers,
+    };
+    if (record_barriers(self, &call))
+        next(commandBuffer, srcStageMask, dstStageMask, dependencyFlags, memoryBarrierCount, pMemoryBarriers,
+             bufferMemoryBarrierCount, pBufferMemoryBarriers, imageMemoryBarrierCount, pImageMemoryBarriers);
+}
+
+void hook_CmdPipelineBarrier2(struct command_buffer *self, PFN_vkCmdPipelineBarrier2 next,
+                              VkCommandBuffer commandBuffer, const VkDependencyInfo *pDependencyInfo)
+{
+    struct record_call call = record_call_of_info(COMMAND_CmdPipelineBarrier2, pDependencyInfo);
+    call.next = next;
+    if (record_barriers(self, &call))
+        next(commandBuffer, pDependencyInfo);
+}
