@@ -248,13 +248,13 @@ VkCommandBuffer submit_app_reader(const struct submit_app *app, VkImage image)
 
 /* --- Submits --- */
 
-static VkSubmitInfo last_info;           /* as the application handed it in, */
-static const VkSubmitInfo *last_pointer; /* and where */
+static _Thread_local VkSubmitInfo last_info;           /* as the application handed it in, */
+static _Thread_local const VkSubmitInfo *last_pointer; /* and where */
 
 VkResult submit_app_try(VkQueue queue, VkCommandBuffer commands, const struct submit_sync *sync)
 {
     static const struct submit_sync none;
-    static VkCommandBuffer array[1];
+    static _Thread_local VkCommandBuffer array[1];
     if (!sync)
         sync = &none;
     VkPipelineStageFlags stage = sync->stage ? sync->stage : VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
@@ -264,7 +264,7 @@ VkResult submit_app_try(VkQueue queue, VkCommandBuffer commands, const struct su
                                               .pWaitSemaphoreValues = &sync->wait_value,
                                               .signalSemaphoreValueCount = sync->signal ? 1 : 0,
                                               .pSignalSemaphoreValues = &sync->signal_value};
-    static VkSubmitInfo info;
+    static _Thread_local VkSubmitInfo info;
     array[0] = commands;
     info = (VkSubmitInfo){.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                           .pNext = sync->wait_value || sync->signal_value ? &timeline : sync->chain,

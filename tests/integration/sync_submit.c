@@ -2,6 +2,8 @@
  * L38, L45, L46. */
 #include "submit_app.h"
 
+#include <pthread.h>
+
 static void check_patched(VkImage image, VkImageLayout from, VkImageLayout to)
 {
     CHECK(submit_app_was_patched(image, from, to, NULL));
@@ -513,6 +515,60 @@ static void test_timeline(void **state)
     run_complete(run_timeline, NULL);
 }
 
+/* --- Threads --- */
+
+#define ROUNDS 100
+
+struct submitter {
+    struct submit_app *app;
+    VkQueue queue;
+    pthread_mutex_t *mutex; /* the application's own, of that queue */
+    VkCommandBuffer to_general, reader;
+};
+
+static void *submit_in_turn(void *argument)
+{
+    struct submitter *submitter = argument;
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_mutex_lock(submitter->mutex);
+        submit_app_submit(submitter->queue, submitter->to_general, NULL);
+        submit_app_submit(submitter->queue, submitter->reader, NULL);
+        pthread_mutex_unlock(submitter->mutex);
+    }
+    return NULL;
+}
+
+static void run_threads(void *context)
+{
+    struct submit_app app;
+    pthread_mutex_t mutexes[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+    struct submitter submitters[4];
+    pthread_t threads[4];
+    (void)context;
+    submit_app_open(&app);
+    for (int i = 0; i < 4; i++) {
+        VkImage image = submit_app_image(&app);
+        submitters[i] = (struct submitter){.app = &app,
+                                           .queue = i % 2 ? app.second : app.queue,
+                                           .mutex = &mutexes[i % 2],
+                                           .to_general = submit_app_mover(&app, image, UNDEFINED, GENERAL),
+                                           .reader = submit_app_reader(&app, image)};
+    }
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, submit_in_turn, &submitters[i]) == 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    submit_app_close(&app);
+}
+
+/* L36, L51 */
+static void test_threads(void **state)
+{
+    (void)state;
+    run_complete(run_threads, NULL);
+    CHECK_EQUAL(report_number("barrier_summary", "submit_repairs"), 4 * ROUNDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,6 +589,7 @@ int main(void)
         HARNESS_TEST(test_ownership),
         HARNESS_TEST(test_wait_before_signal),
         HARNESS_TEST(test_timeline),
+        HARNESS_TEST(test_threads),
     };
     return cmocka_run_group_tests_name("sync_submit", tests, NULL, NULL);
 }
