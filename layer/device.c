@@ -59,13 +59,21 @@ bool device_has_extension(const struct device *device, const char *name)
     return false;
 }
 
+/* VK_EXT_debug_utils is an extension of the instance that brings commands of devices. */
+static bool has_commands_of(const struct device *device, const char *extension)
+{
+    if (strcmp(extension, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) == 0)
+        return device->instance->debug_utils;
+    return device_has_extension(device, extension);
+}
+
 /* Whether the application enabled what brings the command. */
 static bool is_enabled(const struct device *device, const struct hook *hook)
 {
     if (hook->core_version && hook->core_version <= device->api_version)
         return true;
     for (const char *const *name = hook->extensions; name && *name; name++)
-        if (device_has_extension(device, *name))
+        if (has_commands_of(device, *name))
             return true;
     return false;
 }
@@ -105,8 +113,8 @@ bool device_offers_extension(const struct device *device, const char *name)
     return found;
 }
 
-/* Creates the device below, with what the layer adds for itself (device_request.h). If the driver refuses that, it
- * gets the original request. */
+/* Creates the device below, with what the layer adds for itself (device_request.h). If the driver refuses
+ * that, it gets the original request. */
 static VkResult create_below(struct device *device, PFN_vkCreateDevice next, VkLayerDeviceCreateInfo *link,
                              const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator,
                              VkDevice *out)

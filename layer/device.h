@@ -19,9 +19,9 @@ struct device {
     PFN_vkGetDeviceProcAddr next_get; /* the next layer's vkGetDeviceProcAddr */
     struct device_dispatch next;
     PFN_vkSetDeviceLoaderData set_loader_data; /* for command buffers that the layer allocates; NULL: none */
-    uint32_t api_version;       /* the smaller of the application's and the device's */
-    char **extensions;          /* what the application enabled, NULL-terminated; owned */
-    bool creation_feedback;     /* VkPipelineCreationFeedbackCreateInfo may be chained */
+    uint32_t api_version;                      /* the smaller of the application's and the device's */
+    char **extensions;                         /* what the application enabled, NULL-terminated; owned */
+    bool creation_feedback;                    /* VkPipelineCreationFeedbackCreateInfo may be chained */
     bool sync2;                 /* synchronization2 is enabled, by the application or the layer */
     bool sync2_extension;       /* ... for which the layer named VK_KHR_synchronization2 */
     struct device_cache *cache; /* NULL where the pipeline-cache half is off */

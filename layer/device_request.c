@@ -28,8 +28,7 @@ bool device_request_has_separate_layouts(const VkDeviceCreateInfo *info)
 /* The structure that says whether synchronization2 is enabled, or NULL. */
 static const VkBaseInStructure *find_sync2(const VkDeviceCreateInfo *info)
 {
-    const void *one =
-        chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES);
+    const void *one = chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES);
     return one ? one : chain_find(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
 }
 
@@ -50,10 +49,12 @@ static bool device_has_feature(const struct device *device)
     return feature.synchronization2;
 }
 
-static bool wants_sync2(struct device_request *request, const struct device *device, const VkDeviceCreateInfo *info)
+static bool wants_sync2(struct device_request *request, const struct device *device,
+                        const VkDeviceCreateInfo *info)
 {
     static const char *const extension = VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME;
-    if (device->instance->settings.values.barriers != SETTINGS_BARRIERS_REPAIR || device_request_has_sync2(info))
+    if (device->instance->settings.values.barriers != SETTINGS_BARRIERS_REPAIR ||
+        device_request_has_sync2(info))
         return false;
     bool core = device->api_version >= VK_API_VERSION_1_3;
     bool named = device_has_extension(device, extension);
@@ -75,7 +76,8 @@ static size_t aligned(size_t size)
     return (size + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
 }
 
-/* Copies the chain up to `last`, which points on to the application's rest. False if a structure in it isn't known. */
+/* Copies the chain up to `last`, which points on to the application's rest. False if a structure in it isn't
+ * known. */
 static bool copy_chain(struct device_request *request, const VkBaseInStructure *last)
 {
     size_t size = 0;
@@ -151,7 +153,8 @@ static bool add_names(struct device_request *request)
     return true;
 }
 
-bool device_request_init(struct device_request *request, struct device *device, const VkDeviceCreateInfo *info)
+bool device_request_init(struct device_request *request, struct device *device,
+                         const VkDeviceCreateInfo *info)
 {
     memset(request, 0, sizeof(*request));
     request->info = *info;

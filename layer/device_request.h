@@ -1,4 +1,5 @@
-/* What the layer adds to the application's request for a device. Nothing the application owns is written to. */
+/* What the layer adds to the application's request for a device. Nothing the application owns is written to.
+ */
 #ifndef RC_DEVICE_REQUEST_H
 #define RC_DEVICE_REQUEST_H
 
@@ -17,9 +18,11 @@ struct device_request {
     VkPhysicalDeviceSynchronization2Features feature;
 };
 
-/* Decides what to add for the halves that are at work; `device` has its instance, physical device, extensions and version.
- * The loader's link in the chain must be advanced already. False if there is nothing to add, or no memory. */
-bool device_request_init(struct device_request *request, struct device *device, const VkDeviceCreateInfo *info);
+/* Decides what to add for the halves that are at work; `device` has its instance, physical device, extensions
+ * and version. The loader's link in the chain must be advanced already. False if there is nothing to add, or
+ * no memory. */
+bool device_request_init(struct device_request *request, struct device *device,
+                         const VkDeviceCreateInfo *info);
 void device_request_finish(struct device_request *request);
 
 /* Whether the application itself enables synchronization2, or separateDepthStencilLayouts, for the device. */
