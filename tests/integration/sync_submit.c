@@ -39,7 +39,7 @@ static void test_next_submit(void **state)
 {
     (void)state;
     run_complete(run_next_submit, NULL);
-    CHECK_EQUAL(report_number("barrier_summary", "submit_repairs"), 1);
+    CHECK_EQUAL(report_number("barriers", "submit_repairs"), 1);
 }
 
 static void run_correct(void *context)
@@ -64,8 +64,8 @@ static void test_correct(void **state)
 {
     (void)state;
     run_complete(run_correct, NULL);
-    CHECK_EQUAL(report_number("barrier_summary", "submit_repairs"), 0);
-    CHECK_EQUAL(report_count("barrier", ""), 0);
+    CHECK_EQUAL(report_number("barriers", "submit_repairs"), 0);
+    CHECK_EQUAL(report_count("repair", ""), 0);
 }
 
 static void run_resubmitted(void *context)
@@ -168,7 +168,7 @@ static void test_unpatchable(void **state)
 {
     (void)state;
     run_complete(run_unpatchable, NULL);
-    CHECK_EQUAL(report_number("barrier_summary", "unpatchable"), 1);
+    CHECK_EQUAL(report_number("barriers", "unpatchable"), 1);
 }
 
 static void run_reported(void *context)
@@ -192,8 +192,8 @@ static void test_report_mode(void **state)
     (void)state;
     layer_set("BARRIERS", "report");
     run_complete(run_reported, NULL);
-    CHECK_EQUAL(report_number("barrier_summary", "reported"), 1);
-    CHECK_EQUAL(report_number("barrier_summary", "submit_repairs"), 0);
+    CHECK_EQUAL(report_number("barriers", "reported"), 1);
+    CHECK_EQUAL(report_number("barriers", "submit_repairs"), 0);
 }
 
 /* --- Calls that fail --- */
@@ -245,7 +245,7 @@ static void test_failing_present(void **state)
     (void)state;
     driver_set("fault=vkQueuePresentKHR,call=1,result=-1");
     run_complete(run_failing_present, NULL);
-    CHECK_EQUAL(report_number("barrier_summary", "present_repairs"), 1);
+    CHECK_EQUAL(report_number("barriers", "present_repairs"), 1);
 }
 
 /* The submit that repairs is the second. */
@@ -254,7 +254,7 @@ static void test_failing_present_repair(void **state)
     (void)state;
     driver_set("fault=vkQueueSubmit,call=2,result=-1;fault=vkQueuePresentKHR,call=1,result=-1");
     run_complete(run_failing_present, NULL);
-    CHECK_EQUAL(report_number("barrier_summary", "present_repairs"), 0);
+    CHECK_EQUAL(report_number("barriers", "present_repairs"), 0);
 }
 
 /* --- Presents --- */
@@ -286,8 +286,8 @@ static void test_presents(void **state)
 {
     (void)state;
     run_complete(run_presents, NULL);
-    CHECK_EQUAL(report_number("barrier_summary", "present_repairs"), 6);
-    CHECK_EQUAL(report_number("barrier_summary", "submit_repairs"), 0);
+    CHECK_EQUAL(report_number("barriers", "present_repairs"), 6);
+    CHECK_EQUAL(report_number("barriers", "submit_repairs"), 0);
 }
 
 static void run_correct_presents(void *context)
@@ -314,7 +314,7 @@ static void test_correct_presents(void **state)
 {
     (void)state;
     run_complete(run_correct_presents, NULL);
-    CHECK_EQUAL(report_number("barrier_summary", "present_repairs"), 0);
+    CHECK_EQUAL(report_number("barriers", "present_repairs"), 0);
 }
 
 static void run_after_acquire(void *context)
@@ -380,11 +380,11 @@ static void test_two_queues(void **state)
     bool ordered = true;
     (void)state;
     run_complete(run_two_queues, &ordered);
-    CHECK_EQUAL(report_number("barrier_summary", "submit_repairs"), 1);
+    CHECK_EQUAL(report_number("barriers", "submit_repairs"), 1);
     ordered = false;
     run_complete(run_two_queues, &ordered);
-    CHECK_EQUAL(report_number("barrier_summary", "submit_repairs"), 0);
-    CHECK_EQUAL(report_number("barrier_summary", "reported"), 1);
+    CHECK_EQUAL(report_number("barriers", "submit_repairs"), 0);
+    CHECK_EQUAL(report_number("barriers", "reported"), 1);
 }
 
 /* A fence that the host has waited for orders as well. */
@@ -440,11 +440,11 @@ static void test_ownership(void **state)
     bool acquires = true;
     (void)state;
     run_complete(run_ownership, &acquires);
-    CHECK_EQUAL(report_number("barrier_summary", "reported"), 0);
+    CHECK_EQUAL(report_number("barriers", "reported"), 0);
     acquires = false;
     run_complete(run_ownership, &acquires);
-    CHECK_EQUAL(report_number("barrier_summary", "reported"), 1);
-    CHECK_EQUAL(report_number("barrier_summary", "submit_repairs"), 0);
+    CHECK_EQUAL(report_number("barriers", "reported"), 1);
+    CHECK_EQUAL(report_number("barriers", "submit_repairs"), 0);
 }
 
 /* --- Timelines --- */
@@ -566,7 +566,7 @@ static void test_threads(void **state)
 {
     (void)state;
     run_complete(run_threads, NULL);
-    CHECK_EQUAL(report_number("barrier_summary", "submit_repairs"), 4 * ROUNDS);
+    CHECK_EQUAL(report_number("barriers", "submit_repairs"), 4 * ROUNDS);
 }
 
 int main(void)
