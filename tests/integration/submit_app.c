@@ -375,14 +375,10 @@ VkResult submit_app_present(const struct submit_app *app, VkQueue queue, uint32_
     return vkQueuePresentKHR(queue, &info);
 }
 
-bool submit_app_was_repaired(VkImage image, VkImageLayout from, uint32_t waits)
+bool submit_app_was_repaired(VkImage image, VkImageLayout from)
 {
-    const VkSubmitInfo *info = driver_info();
-    if (info == last_pointer)
-        return false;
-    CHECK_EQUAL(info->commandBufferCount, 1);
-    CHECK_EQUAL(info->waitSemaphoreCount, waits);
-    CHECK_EQUAL(info->signalSemaphoreCount, 1);
-    VkImageMemoryBarrier2 found = only_barrier(info->pCommandBuffers[0]);
+    struct fault_record record;
+    CHECK(fault_journal_last("vkEndCommandBuffer", &record));
+    VkImageMemoryBarrier2 found = only_barrier((VkCommandBuffer)(uintptr_t)record.parent);
     return found.image == image && found.oldLayout == from && found.newLayout == PRESENT;
 }

@@ -248,13 +248,14 @@ static void test_failing_present(void **state)
     CHECK_EQUAL(report_number("barriers", "present_repairs"), 1);
 }
 
-/* The submit that repairs is the second. */
+/* The submit that repairs is the second: the present goes down as it came. What that finds is repaired when
+ * it is tried again. */
 static void test_failing_present_repair(void **state)
 {
     (void)state;
     driver_set("fault=vkQueueSubmit,call=2,result=-1;fault=vkQueuePresentKHR,call=1,result=-1");
     run_complete(run_failing_present, NULL);
-    CHECK_EQUAL(report_number("barriers", "present_repairs"), 0);
+    CHECK_EQUAL(report_number("barriers", "present_repairs"), 1);
 }
 
 /* --- Presents --- */
@@ -275,7 +276,8 @@ static void run_presents(void *context)
                               .wait = acquired, .signal = rendered, .stage = VK_PIPELINE_STAGE_TRANSFER_BIT});
         CHECK(submit_app_was_unchanged());
         CHECK_EQUAL(submit_app_present(&app, app.queue, index, rendered), VK_SUCCESS);
-        CHECK(submit_app_was_repaired(images[index], DST, 1));
+        CHECK(submit_app_was_repaired(images[index], DST));
+        CHECK_EQUAL(fault_journal_count("vkQueueSubmit"), 2 * (i + 1));
         CHECK_EQUAL(vkQueueWaitIdle(app.queue), VK_SUCCESS);
     }
     submit_app_close(&app);
