@@ -18,6 +18,16 @@ static VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
     return NULL;
 }
 
+/* What makes a command buffer that the layer allocates one of the loader's; NULL if the loader has none. */
+static PFN_vkSetDeviceLoaderData find_loader_data(const VkDeviceCreateInfo *info)
+{
+    for (const VkLayerDeviceCreateInfo *link = info->pNext; link; link = link->pNext)
+        if (link->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO &&
+            link->function == VK_LOADER_DATA_CALLBACK)
+            return link->u.pfnSetDeviceLoaderData;
+    return NULL;
+}
+
 static void free_names(char **names)
 {
     for (char **name = names; names && *name; name++)
@@ -148,6 +158,7 @@ VKAPI_ATTR VkResult VKAPI_CALL device_create(VkPhysicalDevice physicalDevice,
     device->instance = instance;
     device->physical = physicalDevice;
     device->next_get = next_get;
+    device->set_loader_data = find_loader_data(pCreateInfo);
     device->extensions = copy_names(pCreateInfo);
     if (!device->extensions)
         goto fail_names;

@@ -2,6 +2,8 @@
 #ifndef RC_DEVICE_H
 #define RC_DEVICE_H
 
+#include <vulkan/vk_layer.h>
+
 #include "dispatch.h"
 #include "handles.h"
 #include "hook_table.h"
@@ -16,6 +18,7 @@ struct device {
     struct instance *instance;
     PFN_vkGetDeviceProcAddr next_get; /* the next layer's vkGetDeviceProcAddr */
     struct device_dispatch next;
+    PFN_vkSetDeviceLoaderData set_loader_data; /* for command buffers that the layer allocates; NULL: none */
     uint32_t api_version;       /* the smaller of the application's and the device's */
     char **extensions;          /* what the application enabled, NULL-terminated; owned */
     bool creation_feedback;     /* VkPipelineCreationFeedbackCreateInfo may be chained */

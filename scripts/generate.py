@@ -79,8 +79,27 @@ HOOKS = {
     # sync/record_pass.c
     # sync/record_execute.c
     # sync/queue.c, submit.c
+    "vkGetDeviceQueue": "sync",
+    "vkGetDeviceQueue2": "sync",
+    "vkQueueSubmit": "sync",
+    "vkQueueSubmit2": "sync",
+    "vkQueueBindSparse": "sync",
     # sync/present.c
+    "vkQueuePresentKHR": "sync",
     # sync/host.c
+    "vkCreateSemaphore": "sync",
+    "vkDestroySemaphore": "sync",
+    "vkImportSemaphoreFdKHR": "sync",
+    "vkWaitSemaphores": "sync",
+    "vkGetSemaphoreCounterValue": "sync",
+    "vkSignalSemaphore": "sync",
+    "vkDestroyFence": "sync",
+    "vkResetFences": "sync",
+    "vkImportFenceFdKHR": "sync",
+    "vkWaitForFences": "sync",
+    "vkGetFenceStatus": "sync",
+    "vkQueueWaitIdle": "sync",
+    "vkDeviceWaitIdle": "sync",
 }
 
 # Commands that may stand between barriers that are still to be joined: pure state, by the registry's "tasks", but for

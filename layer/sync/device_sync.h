@@ -47,11 +47,12 @@ struct device_sync {
     /* By handle. Values: struct image, image_view, ... of the headers beside this one. */
     struct handle_map images, views, render_passes, framebuffers, swapchains, memories;
     struct handle_map pools, command_buffers;
-    struct handle_map queues, semaphores, fences;
+    struct handle_map queues;
 
     /* What the queues have done so far: device-wide image states, queues, semaphores, fences. Held for short
      * computations, never over a call down. Taken before no other lock of the layer but report.c's. */
     pthread_mutex_t lock;
+    struct queue_set *queue_set; /* queue.h; under lock */
 
     atomic_uint_fast64_t image_ordinal; /* counts creations, for fingerprints */
     struct sync_counters counters;

@@ -1,0 +1,124 @@
+/* Repairs of depth/stencil images where an image barrier must name both aspects
+ * (VUID-VkImageMemoryBarrier-image-03320). */
+#include "sync/layout.h"
+#include "sync/submission.h"
+
+#define DEPTH 1u
+#define BOTH 3u
+
+static VkImageLayout combine(VkImageLayout depth, VkImageLayout stencil)
+{
+    return depth == stencil ? depth : layout_combine(depth, stencil);
+}
+
+static bool is_partner(const struct subresource_range *a, const struct subresource_range *b)
+{
+    return (a->aspects | b->aspects) == BOTH && a->base_mip == b->base_mip && a->mip_count == b->mip_count &&
+           a->base_layer == b->base_layer && a->layer_count == b->layer_count;
+}
+
+/* `a` becomes a transition of both aspects that does what `a` and `b` do for one each. */
+static bool unite(struct transition *a, const struct transition *b)
+{
+    const struct transition *depth = a->range.aspects == DEPTH ? a : b, *stencil = depth == a ? b : a;
+    VkImageLayout old_layout = combine(depth->old_layout, stencil->old_layout);
+    VkImageLayout new_layout = combine(depth->new_layout, stencil->new_layout);
+    if (old_layout == VK_IMAGE_LAYOUT_MAX_ENUM || new_layout == VK_IMAGE_LAYOUT_MAX_ENUM)
+        return false;
+    a->range.aspects = BOTH;
+    a->old_layout = old_layout;
+    a->new_layout = new_layout;
+    a->source.stages |= b->source.stages;
+    a->source.access |= b->source.access;
+    a->destination.stages |= b->destination.stages;
+    a->destination.access |= b->destination.access;
+    return true;
+}
+
+struct rest {
+    bool any, mixed;
+    VkImageLayout layout;
+    struct scope source;
+};
+
+static void look_at_rest(void *context, const struct subresource_range *range, const void *value)
+{
+    const struct access *access = value;
+    struct rest *rest = context;
+    struct scope source = access_source(access);
+    (void)range;
+    rest->mixed |= access->flags != 0 || (rest->any && rest->layout != access->layout);
+    rest->any = true;
+    rest->layout = access->layout;
+    rest->source.stages |= source.stages;
+    rest->source.access |= source.access;
+}
+
+static void set_layout(void *context, const struct subresource_range *range, void *value)
+{
+    struct access *access = value;
+    (void)range;
+    if (access->layout == VK_IMAGE_LAYOUT_UNDEFINED && !access->flags)
+        access->layout = *(const VkImageLayout *)context;
+}
+
+/* The command buffer needs nothing of the other aspect: it stays in its layout, or comes along if it has
+ * none. */
+static bool unite_with_rest(struct submission *submission, struct image *image, struct transition *transition)
+{
+    struct transition other = {.range = transition->range};
+    struct rest rest = {0};
+    other.range.aspects = BOTH ^ transition->range.aspects;
+    subresource_map_read(&submission->before, &other.range, look_at_rest, &rest);
+    if (rest.mixed)
+        return false;
+    other.old_layout = other.new_layout = rest.layout;
+    other.source = rest.source;
+    if (rest.layout == VK_IMAGE_LAYOUT_UNDEFINED && transition->old_layout == VK_IMAGE_LAYOUT_UNDEFINED) {
+        other.new_layout = transition->new_layout;
+        if (!subresource_map_update(&image->state, &other.range, set_layout, &other.new_layout))
+            return false;
+    } else if (layout_is_initial(rest.layout) || layout_is_initial(transition->old_layout)) {
+        /* One of them would be discarded, or kept from being. */
+        return false;
+    }
+    layout_scope(other.new_layout, &other.destination.stages, &other.destination.access);
+    return unite(transition, &other);
+}
+
+/* The index of the repair that does the other aspect's part; `count` if none does, UINT32_MAX if some does a
+ * part of it. */
+static uint32_t find_partner(const struct submission *submission, uint32_t index, uint32_t first)
+{
+    struct subresource_range other = submission->repairs[index].transition.range;
+    other.aspects ^= BOTH;
+    for (uint32_t i = first; i < submission->repair_count; i++) {
+        const struct subresource_range *range = &submission->repairs[i].transition.range;
+        if (i > index && is_partner(range, &submission->repairs[index].transition.range))
+            return i;
+        if (subresource_ranges_overlap(range, &other))
+            return UINT32_MAX;
+    }
+    return submission->repair_count;
+}
+
+bool submission_unite_aspects(struct submission *submission, struct image *image, uint32_t first)
+{
+    for (uint32_t i = first; i < submission->repair_count; i++) {
+        struct transition *transition = &submission->repairs[i].transition;
+        if (transition->range.aspects == BOTH)
+            continue;
+        uint32_t partner = find_partner(submission, i, first);
+        if (partner == UINT32_MAX)
+            return false;
+        if (partner == submission->repair_count) {
+            if (!unite_with_rest(submission, image, transition))
+                return false;
+            continue;
+        }
+        if (!unite(transition, &submission->repairs[partner].transition))
+            return false;
+        submission->repairs[partner] = submission->repairs[--submission->repair_count];
+    }
+    return true;
+}
