@@ -89,7 +89,7 @@ static void pass_flagged(struct contract_state *state, const struct contract_bar
         contract_forget_state(state);
         return;
     }
-    state->access = access_initial(barrier->old_layout);
+    contract_discard(state, VK_IMAGE_LAYOUT_UNDEFINED);
     change(state, barrier);
 }
 
