@@ -9,6 +9,7 @@ Written into FOLDER:
     hooks.h      what the hand-written hooks must look like
     hooks.c      the entry points with the application's signatures, and the table of their names
     sync_commands.[ch]   numbers and names of the commands that findings of the barrier half name
+    known.[ch]   extensions and structures of devices that this build knows
     enums.[ch]   enum values as text
 
 A hook is a hand-written function `hook_<command without vk>` that gets the object it belongs to and the next
@@ -136,7 +137,7 @@ CALLED = [
 # Results worth knowing: after the first nothing is stored, after the others the application may be about to end.
 WATCHED_RESULTS = {"VK_ERROR_DEVICE_LOST", "VK_ERROR_SURFACE_LOST_KHR", "VK_ERROR_OUT_OF_DATE_KHR"}
 
-ENUMS = ["VkResult"]
+ENUMS = ["VkResult", "VkImageLayout"]
 
 # Commands of extensions that old headers don't have, or keep behind a switch: their structures stand in compat.h.
 BY_HAND = {
@@ -481,6 +482,64 @@ def write_enums(out, root):
     write(out, "enums.c", source)
 
 
+def device_structures(root):
+    """[(name, sType)] of what may stand in a VkDeviceCreateInfo's chain, by the headers without window systems and beta."""
+    protected = {t.attrib["name"] for t in root.findall("extensions/extension") if "platform" in t.attrib}
+    hidden = set()
+    for extension in root.findall("extensions/extension"):
+        if "platform" in extension.attrib or "vulkan" not in extension.attrib.get("supported", "").split(","):
+            hidden |= {t.attrib["name"] for t in extension.findall("require/type")}
+    shown = set()
+    for block in root.findall("feature") + root.findall("extensions/extension"):
+        if for_vulkan(block) and block.attrib.get("name") not in protected and \
+                "vulkan" in block.attrib.get("supported", "vulkan").split(","):
+            shown |= {t.attrib["name"] for t in block.findall("require/type")}
+    found = []
+    for element in root.findall("types/type"):
+        if element.attrib.get("category") != "struct" or "alias" in element.attrib or not for_vulkan(element):
+            continue
+        name = element.attrib["name"]
+        if "VkDeviceCreateInfo" not in element.attrib.get("structextends", "").split(",") or name not in shown - hidden:
+            continue
+        stype = next((m.attrib.get("values") for m in element.findall("member") if m.find("name").text == "sType"), None)
+        if stype:
+            found.append((name, stype))
+    return sorted(found)
+
+
+def known_extensions(root):
+    """Device extensions whose commands and structures this build can see."""
+    return sorted(e.attrib["name"] for e in root.findall("extensions/extension")
+                  if "vulkan" in e.attrib.get("supported", "").split(",") and e.attrib.get("type") == "device"
+                  and e.attrib.get("platform") != "provisional")
+
+
+def write_known(out, root):
+    """What this build knows of devices: extensions, structures, Vulkan's version."""
+    versions = [tuple(int(n) for n in f.attrib["number"].split(".")) for f in root.findall("feature") if for_vulkan(f)]
+    header = [BANNER, "#ifndef RC_GENERATED_KNOWN_H\n#define RC_GENERATED_KNOWN_H\n\n#include <stdbool.h>\n"
+              "#include <stddef.h>\n#include <vulkan/vulkan.h>\n\n"
+              "/* The newest version of Vulkan in the registry. */\n"
+              "#define KNOWN_API_VERSION VK_MAKE_API_VERSION(0, %d, %d, 0)\n\n" % max(versions),
+              "bool known_extension(const char *name);\n\n"
+              "/* Bytes of a structure that may stand in VkDeviceCreateInfo's chain; 0 if it isn't known. */\n"
+              "size_t known_structure_size(VkStructureType type);\n\n#endif\n"]
+    source = [BANNER, '#include "known.h"\n\n#include <string.h>\n\n/* Sorted. */\n'
+              "static const char *const extensions[] = {\n"]
+    source += ['    "%s",\n' % n for n in known_extensions(root)]
+    source.append("};\n\nbool known_extension(const char *name)\n{\n    size_t low = 0, high = "
+                  "sizeof(extensions) / sizeof(extensions[0]);\n    while (low < high) {\n"
+                  "        size_t middle = low + (high - low) / 2;\n"
+                  "        int order = strcmp(name, extensions[middle]);\n        if (order == 0)\n"
+                  "            return true;\n        if (order < 0)\n            high = middle;\n        else\n"
+                  "            low = middle + 1;\n    }\n    return false;\n}\n\n"
+                  "size_t known_structure_size(VkStructureType type)\n{\n    switch ((int)type) {\n")
+    source += ["    case %s:\n        return sizeof(%s);\n" % (stype, name) for name, stype in device_structures(root)]
+    source.append("    default:\n        return 0;\n    }\n}\n")
+    write(out, "known.h", header)
+    write(out, "known.c", source)
+
+
 def write(out, name, parts):
     with open(os.path.join(out, name), "w", encoding="utf-8") as file:
         file.write("".join(parts))
@@ -498,6 +557,7 @@ def main():
     write_dispatch(arguments.out, instance, device)
     write_hooks(arguments.out, chosen, commands, names)
     write_sync_commands(arguments.out, commands, names)
+    write_known(arguments.out, root)
     write_enums(arguments.out, root)
 
 

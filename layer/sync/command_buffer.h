@@ -68,6 +68,9 @@ struct command_buffer {
 /* NULL if it isn't known: then pass through. Generated entry points call it; hooks get the result. */
 struct command_buffer *command_buffer_find(struct device_sync *sync, VkCommandBuffer handle);
 
+/* All pools that the application has left alive, for device_sync_destroy(): before objects_destroy(). */
+void command_buffers_destroy(struct device_sync *sync);
+
 /* The image's part of the contract, made if it isn't there (that takes a reference); NULL where it must be
  * left alone: the image or the command buffer isn't tracked, or there is no memory. */
 struct contract_image *command_buffer_image(struct command_buffer *buffer, struct image *image);

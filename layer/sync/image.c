@@ -116,6 +116,8 @@ static bool publish(struct image *image)
 {
     /* Its destruction was missed, since two images can't have one handle. */
     struct image *stale = image_find(image->sync, image->handle);
+    if (stale && stale->swapchain)
+        swapchain_drop_image(stale->swapchain, stale);
     if (stale)
         image_forget(stale);
     return handle_map_insert(&image->sync->images, HANDLE_KEY(image->handle), image);

@@ -133,6 +133,15 @@ static void mark_aliases(const struct memory *memory, struct image *image, uint6
     }
 }
 
+/* Where images lie in this memory can't be told any more: all are left alone. Under sync->lock. */
+static void give_up(struct memory *memory)
+{
+    for (uint32_t i = 0; i < memory->count; i++)
+        image_set_untracked(memory->spans[i].binding->image, IMAGE_ALIASED);
+    if (!memory->reason)
+        memory->reason = IMAGE_ALIASED;
+}
+
 /* Under sync->lock. `binding` is the image's from now on, or NULL: there was no memory for it. False where
  * the place in memory couldn't be noted. */
 static bool bind(struct memory *memory, struct image *image, uint64_t begin, uint64_t end,
@@ -142,10 +151,8 @@ static bool bind(struct memory *memory, struct image *image, uint64_t begin, uin
         image_set_untracked(image, memory->reason);
     mark_aliases(memory, image, begin, end);
     if (!binding || !memory_reserve(memory)) {
-        /* Whether a later image lies in the same place can't be told any more. */
         image_set_untracked(image, IMAGE_ALIASED);
-        if (!memory->reason)
-            memory->reason = IMAGE_ALIASED;
+        give_up(memory);
         return false;
     }
     *binding = (struct memory_binding){image, memory, memory->count, image->bindings};
@@ -185,6 +192,17 @@ static uint64_t find_end(struct device *device, const struct image *image, uint6
     return begin + needs.size;
 }
 
+/* An image that isn't known takes a place. */
+static void note_unknown(struct device_sync *sync, VkDeviceMemory handle)
+{
+    struct memory *memory = memory_find(sync, handle);
+    if (!memory)
+        return;
+    pthread_mutex_lock(&sync->lock);
+    give_up(memory);
+    pthread_mutex_unlock(&sync->lock);
+}
+
 /* After the call down has succeeded for this image. */
 static void note_bind(struct device *device, struct image *image, VkDeviceMemory handle, uint64_t offset)
 {
@@ -208,8 +226,12 @@ VkResult hook_BindImageMemory(struct device *self, PFN_vkBindImageMemory next, V
 {
     VkResult result = next(device, image, memory, memoryOffset);
     struct image *known = image_find(self->sync, image);
-    if (result == VK_SUCCESS && known)
+    if (result != VK_SUCCESS)
+        return result;
+    if (known)
         note_bind(self, known, memory, memoryOffset);
+    else
+        note_unknown(self->sync, memory);
     return result;
 }
 
@@ -261,8 +283,12 @@ VkResult hook_BindImageMemory2(struct device *self, PFN_vkBindImageMemory2 next,
     VkResult result = next(device, bindInfoCount, pBindInfos);
     for (uint32_t i = 0; i < bindInfoCount; i++) {
         struct image *image = image_find(self->sync, pBindInfos[i].image);
-        if (image && was_bound(result, &pBindInfos[i]))
+        if (!was_bound(result, &pBindInfos[i]))
+            continue;
+        if (image)
             note_bind2(self, image, &pBindInfos[i]);
+        else
+            note_unknown(self->sync, pBindInfos[i].memory);
     }
     return result;
 }

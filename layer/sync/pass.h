@@ -69,6 +69,8 @@ void framebuffer_release(struct framebuffer *framebuffer); /* NULL is safe */
 struct swapchain *swapchain_find(struct device_sync *sync, VkSwapchainKHR handle);
 void swapchain_acquire(struct swapchain *swapchain);
 void swapchain_release(struct swapchain *swapchain); /* NULL is safe */
+/* The image isn't its any more; the caller gets the handle's reference. Not under sync->lock. */
+void swapchain_drop_image(struct swapchain *swapchain, const struct image *image);
 /* From now on all its images are left alone. Not under sync->lock. */
 void swapchain_set_untracked(struct swapchain *swapchain, enum image_untracked reason);
 

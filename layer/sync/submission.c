@@ -227,7 +227,8 @@ static void add_finding(struct submission *submission, enum finding_kind kind, e
 struct resolving {
     struct submission *submission;
     struct image *image;
-    bool failed; /* out of memory */
+    bool failed;  /* out of memory */
+    bool problem; /* something can't be repaired */
 };
 
 static void add_repair(void *context, const struct transition *transition)
@@ -255,7 +256,8 @@ static void add_problem(void *context, enum resolve_problem problem, const struc
         [RESOLVE_RELEASED] = FINDING_RELEASED,
         [RESOLVE_NEVER_RELEASED] = FINDING_NEVER_RELEASED,
     };
-    const struct resolving *resolving = context;
+    struct resolving *resolving = context;
+    resolving->problem = true;
     add_finding(resolving->submission, kinds[problem], PLACE_NOWHERE, resolving->image, transition);
 }
 
@@ -291,8 +293,9 @@ static bool names_both_aspects(const struct submission *submission, const struct
 }
 
 /* The repairs from `first` on, all of this image, were just added. */
-static void place(struct submission *submission, struct image *image, uint32_t first)
+static void place(struct submission *submission, const struct contract_image *contract, uint32_t first)
 {
+    struct image *image = contract->image;
     bool present = !submission->buffer;
     uint32_t first_finding = submission->finding_count;
     for (uint32_t i = first; i < submission->repair_count; i++) {
@@ -306,7 +309,7 @@ static void place(struct submission *submission, struct image *image, uint32_t f
         return;
     }
     if (has_place(submission, image) &&
-        (!names_both_aspects(submission, image) || submission_unite_aspects(submission, image, first)))
+        (!names_both_aspects(submission, image) || submission_unite_aspects(submission, contract, first)))
         return;
     for (uint32_t i = first_finding; i < submission->finding_count; i++)
         submission->findings[i].place = PLACE_NOWHERE;
@@ -318,7 +321,7 @@ static void place(struct submission *submission, struct image *image, uint32_t f
 static void resolve_image(struct submission *submission, const struct contract_image *contract)
 {
     struct image *image = contract->image;
-    struct resolving resolving = {submission, image, false};
+    struct resolving resolving = {submission, image, false, false};
     struct resolve resolve = {
         .family = (uint8_t)submission->queue->family,
         .queue = submission->queue->index,
@@ -341,7 +344,10 @@ static void resolve_image(struct submission *submission, const struct contract_i
         return;
     }
     if (submission->repair_count > first)
-        place(submission, image, first);
+        place(submission, contract, first);
+    /* A program whose fault stays may well go on as the image really is. */
+    if (resolving.problem && submission->queue->sync->mode == SYNC_REPAIR)
+        set_unknown(submission, image);
 }
 
 static void use_image(struct submission *submission, const struct contract_image *contract)

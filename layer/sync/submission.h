@@ -107,7 +107,8 @@ void submission_forget_all(struct device_sync *sync);
 /* submission_aspects.c. Image barriers of a depth/stencil image name both aspects where
  * separateDepthStencilLayouts is off: makes the repairs from `first` on, all of this image, do so. False if
  * there is no layout that says it. */
-bool submission_unite_aspects(struct submission *submission, struct image *image, uint32_t first);
+bool submission_unite_aspects(struct submission *submission, const struct contract_image *contract,
+                              uint32_t first);
 
 /* --- Without it --- */
 

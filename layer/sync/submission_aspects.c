@@ -6,11 +6,6 @@
 #define DEPTH 1u
 #define BOTH 3u
 
-static VkImageLayout combine(VkImageLayout depth, VkImageLayout stencil)
-{
-    return depth == stencil ? depth : layout_combine(depth, stencil);
-}
-
 static bool is_partner(const struct subresource_range *a, const struct subresource_range *b)
 {
     return (a->aspects | b->aspects) == BOTH && a->base_mip == b->base_mip && a->mip_count == b->mip_count &&
@@ -21,8 +16,8 @@ static bool is_partner(const struct subresource_range *a, const struct subresour
 static bool unite(struct transition *a, const struct transition *b)
 {
     const struct transition *depth = a->range.aspects == DEPTH ? a : b, *stencil = depth == a ? b : a;
-    VkImageLayout old_layout = combine(depth->old_layout, stencil->old_layout);
-    VkImageLayout new_layout = combine(depth->new_layout, stencil->new_layout);
+    VkImageLayout old_layout = layout_combine(depth->old_layout, stencil->old_layout);
+    VkImageLayout new_layout = layout_combine(depth->new_layout, stencil->new_layout);
     if (old_layout == VK_IMAGE_LAYOUT_MAX_ENUM || new_layout == VK_IMAGE_LAYOUT_MAX_ENUM)
         return false;
     a->range.aspects = BOTH;
@@ -54,36 +49,42 @@ static void look_at_rest(void *context, const struct subresource_range *range, c
     rest->source.access |= source.access;
 }
 
-static void set_layout(void *context, const struct subresource_range *range, void *value)
+static void look_for_need(void *context, const struct subresource_range *range, const void *value)
 {
-    struct access *access = value;
+    const struct contract_state *state = value;
     (void)range;
-    if (access->layout == VK_IMAGE_LAYOUT_UNDEFINED && !access->flags)
-        access->layout = *(const VkImageLayout *)context;
+    *(bool *)context |= (state->need.flags & NEED_SET) != 0;
 }
 
-/* The command buffer needs nothing of the other aspect: it stays in its layout, or comes along if it has
- * none. */
-static bool unite_with_rest(struct submission *submission, struct image *image, struct transition *transition)
+static void take_along(void *context, const struct subresource_range *range, void *value)
 {
-    struct transition other = {.range = transition->range};
+    static const struct scope everything = {VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                                            VK_ACCESS_2_MEMORY_WRITE_BIT};
+    const struct transition *transition = context;
+    (void)range;
+    access_add_barrier(value, transition->new_layout, &everything, &transition->destination);
+}
+
+/* No repair is for the other aspect. Where the command buffer uses it, it stays in its layout; else it comes
+ * along, as it does with an application that names both. */
+static bool unite_with_rest(struct submission *submission, const struct contract_image *contract,
+                            struct transition *transition)
+{
+    struct transition other = *transition;
     struct rest rest = {0};
-    other.range.aspects = BOTH ^ transition->range.aspects;
+    bool used = false;
+    other.range.aspects ^= BOTH;
     subresource_map_read(&submission->before, &other.range, look_at_rest, &rest);
+    subresource_map_read(&contract->map, &other.range, look_for_need, &used);
     if (rest.mixed)
         return false;
-    other.old_layout = other.new_layout = rest.layout;
+    other.old_layout = rest.layout;
     other.source = rest.source;
-    if (rest.layout == VK_IMAGE_LAYOUT_UNDEFINED && transition->old_layout == VK_IMAGE_LAYOUT_UNDEFINED) {
-        other.new_layout = transition->new_layout;
-        if (!subresource_map_update(&image->state, &other.range, set_layout, &other.new_layout))
-            return false;
-    } else if (layout_is_initial(rest.layout) || layout_is_initial(transition->old_layout)) {
-        /* One of them would be discarded, or kept from being. */
-        return false;
-    }
+    if (used)
+        other.new_layout = rest.layout;
     layout_scope(other.new_layout, &other.destination.stages, &other.destination.access);
-    return unite(transition, &other);
+    return unite(transition, &other) &&
+           (used || subresource_map_update(&contract->image->state, &other.range, take_along, &other));
 }
 
 /* The index of the repair that does the other aspect's part; `count` if none does, UINT32_MAX if some does a
@@ -102,7 +103,8 @@ static uint32_t find_partner(const struct submission *submission, uint32_t index
     return submission->repair_count;
 }
 
-bool submission_unite_aspects(struct submission *submission, struct image *image, uint32_t first)
+bool submission_unite_aspects(struct submission *submission, const struct contract_image *contract,
+                              uint32_t first)
 {
     for (uint32_t i = first; i < submission->repair_count; i++) {
         struct transition *transition = &submission->repairs[i].transition;
@@ -112,7 +114,7 @@ bool submission_unite_aspects(struct submission *submission, struct image *image
         if (partner == UINT32_MAX)
             return false;
         if (partner == submission->repair_count) {
-            if (!unite_with_rest(submission, image, transition))
+            if (!unite_with_rest(submission, contract, transition))
                 return false;
             continue;
         }

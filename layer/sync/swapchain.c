@@ -31,10 +31,20 @@ void swapchain_set_untracked(struct swapchain *swapchain, enum image_untracked r
     pthread_mutex_lock(&swapchain->lock);
     if (!atomic_load(&swapchain->untracked))
         atomic_store(&swapchain->untracked, (unsigned char)reason);
+    pthread_mutex_lock(&swapchain->sync->lock);
     for (uint32_t i = 0; i < swapchain->image_count; i++)
         if (swapchain->images[i])
             image_set_untracked(swapchain->images[i], reason);
+    pthread_mutex_unlock(&swapchain->sync->lock);
     pthread_mutex_unlock(&swapchain->lock);
+}
+
+void swapchain_drop_image(struct swapchain *swapchain, const struct image *image)
+{
+    pthread_mutex_lock(&swapchain->sync->lock);
+    if (image->swapchain_index < swapchain->image_count && swapchain->images[image->swapchain_index] == image)
+        swapchain->images[image->swapchain_index] = NULL;
+    pthread_mutex_unlock(&swapchain->sync->lock);
 }
 
 /* --- Creation and destruction --- */
@@ -157,9 +167,12 @@ static bool reserve_images(struct swapchain *swapchain, uint32_t count)
 
 static void note_image(struct swapchain *swapchain, uint32_t index, VkImage handle)
 {
-    if (swapchain->images[index])
-        return;
     struct device_sync *sync = swapchain->sync;
+    pthread_mutex_lock(&sync->lock);
+    bool known = swapchain->images[index];
+    pthread_mutex_unlock(&sync->lock);
+    if (known)
+        return;
     struct image *image = image_create_for_swapchain(sync, handle, swapchain, index, &swapchain->info);
     if (!image)
         return;
