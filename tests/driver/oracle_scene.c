@@ -65,11 +65,14 @@ static void create_device(struct scene *scene, const struct scene_options *optio
         .family_count = CLIENT_MAX_FAMILIES,
     };
     struct vulkan_client *c = &scene->client;
+    uint32_t families;
 
     CHECK(vulkan_client_open(c));
     CHECK(vulkan_client_create_instance(c, &config));
     if (options->validated)
         CHECK(c->vkCreateDebugUtilsMessengerEXT(c->instance, &messenger, NULL, &scene->messenger));
+    c->vkGetPhysicalDeviceQueueFamilyProperties(c->physical, &families, NULL);
+    assert_int_equal(families, CLIENT_MAX_FAMILIES);
     CHECK(vulkan_client_create_device(c, &config));
 }
 
@@ -169,8 +172,8 @@ VkImage scene_image(struct scene *scene, const struct scene_image *wanted)
         .arrayLayers = wanted->layers ? wanted->layers : 1,
         .samples = wanted->samples ? wanted->samples : VK_SAMPLE_COUNT_1_BIT,
         .tiling = wanted->linear ? VK_IMAGE_TILING_LINEAR : VK_IMAGE_TILING_OPTIMAL,
-        .usage =
-            VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT | attachment | wanted->usage,
+        .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                 VK_IMAGE_USAGE_SAMPLED_BIT | attachment | wanted->usage,
         .sharingMode = wanted->concurrent ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
         .queueFamilyIndexCount = wanted->concurrent ? CLIENT_MAX_FAMILIES : 0,
         .pQueueFamilyIndices = families,
@@ -438,22 +441,22 @@ void scene_swapchain(struct scene *scene)
     CHECK(c->vkGetPhysicalDeviceSurfacePresentModesKHR(c->physical, scene->surface, &count, NULL));
     info.surface = scene->surface;
     CHECK(c->vkCreateSwapchainKHR(c->device, &info, NULL, &scene->swapchain));
+    scene->swapchain_image_count = SCENE_MAX;
+    CHECK(c->vkGetSwapchainImagesKHR(c->device, scene->swapchain, &scene->swapchain_image_count,
+                                     scene->swapchain_images));
 }
 
 VkImage scene_acquire(struct scene *scene, uint32_t *index)
 {
     const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     struct vulkan_client *c = &scene->client;
-    VkImage images[8];
-    uint32_t count = 8;
     VkFence fence;
 
     CHECK(c->vkCreateFence(c->device, &fence_info, NULL, &fence));
     CHECK(c->vkAcquireNextImageKHR(c->device, scene->swapchain, UINT64_MAX, VK_NULL_HANDLE, fence, index));
     CHECK(c->vkWaitForFences(c->device, 1, &fence, VK_TRUE, UINT64_MAX));
     c->vkDestroyFence(c->device, fence, NULL);
-    CHECK(c->vkGetSwapchainImagesKHR(c->device, scene->swapchain, &count, images));
-    return images[*index];
+    return scene->swapchain_images[*index];
 }
 
 void scene_present(struct scene *scene, uint32_t index)

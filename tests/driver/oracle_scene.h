@@ -37,6 +37,8 @@ struct scene {
     VkEvent event;
     VkSurfaceKHR surface;
     VkSwapchainKHR swapchain;
+    uint32_t swapchain_image_count;
+    VkImage swapchain_images[SCENE_MAX];
 };
 
 /* The driver must have been configured before. */

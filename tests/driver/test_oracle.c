@@ -679,7 +679,7 @@ static void imageless(struct scene *s, VkImageLayout layout)
     const VkFramebufferAttachmentImageInfo image_info = {
         .sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENT_IMAGE_INFO,
         .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
-                 VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
+                 VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
         .width = SCENE_SIZE,
         .height = SCENE_SIZE,
         .layerCount = 1,
@@ -1203,7 +1203,7 @@ static void preinitialized(struct scene *s)
 enum options {
     SYNC1 = 1,      /* without synchronization2 */
     JOINT = 2,      /* without separateDepthStencilLayouts */
-    UNVALIDATED = 4 /* validation doesn't know this fault, or not in 1.3.239 */
+    UNVALIDATED = 4 /* validation of 1.3.239 judges otherwise: it doesn't know most of these faults */
 };
 
 struct sequence {
@@ -1224,7 +1224,7 @@ static const struct sequence sequences[] = {
     SEQUENCE(barrier2_wrong, FAULT_ORACLE_OLD_LAYOUT, 0),
     SEQUENCE(mips_right, 0, 0),
     SEQUENCE(mips_wrong, FAULT_ORACLE_OLD_LAYOUT, 0),
-    SEQUENCE(equal_layouts, 0, UNVALIDATED), /* 1.3.239 doesn't know this rule's exception */
+    SEQUENCE(equal_layouts, 0, 0),
     {"equal_layouts without synchronization2", equal_layouts,
      FAULT_ORACLE_OLD_LAYOUT | FAULT_ORACLE_USE_LAYOUT, SYNC1},
     SEQUENCE(event_right, 0, 0),
@@ -1252,8 +1252,8 @@ static const struct sequence sequences[] = {
     SEQUENCE(blit_wrong, FAULT_ORACLE_USE_LAYOUT, 0),
     SEQUENCE(blit2_wrong, FAULT_ORACLE_USE_LAYOUT, 0),
     SEQUENCE(resolve_right, 0, 0),
-    SEQUENCE(resolve_wrong, FAULT_ORACLE_USE_LAYOUT, 0),
-    SEQUENCE(resolve2_wrong, FAULT_ORACLE_USE_LAYOUT, 0),
+    SEQUENCE(resolve_wrong, FAULT_ORACLE_USE_LAYOUT, UNVALIDATED),
+    SEQUENCE(resolve2_wrong, FAULT_ORACLE_USE_LAYOUT, UNVALIDATED),
     SEQUENCE(clear_wrong, FAULT_ORACLE_USE_LAYOUT, 0),
     SEQUENCE(clear_depth_right, 0, 0),
     SEQUENCE(clear_depth_wrong, FAULT_ORACLE_USE_LAYOUT, 0),
@@ -1272,7 +1272,7 @@ static const struct sequence sequences[] = {
     SEQUENCE(dynamic_resolve_wrong, FAULT_ORACLE_USE_LAYOUT, UNVALIDATED),
     SEQUENCE(present_right, 0, 0),
     SEQUENCE(present_wrong, FAULT_ORACLE_PRESENT_LAYOUT, 0),
-    SEQUENCE(present_unwritten, FAULT_ORACLE_DISCARDED_READ, UNVALIDATED),
+    SEQUENCE(present_unwritten, FAULT_ORACLE_DISCARDED_READ, 0),
     SEQUENCE(new_layout_wrong, FAULT_ORACLE_NEW_LAYOUT, 0),
     SEQUENCE(inside_dynamic, FAULT_ORACLE_PLACE, 0),
     SEQUENCE(self_dependency_right, 0, 0),
@@ -1283,11 +1283,11 @@ static const struct sequence sequences[] = {
     SEQUENCE(copy_inside_pass, FAULT_ORACLE_PLACE, 0),
     SEQUENCE(suspended_right, 0, 0),
     SEQUENCE(suspended_barrier, FAULT_ORACLE_PLACE, UNVALIDATED),
-    SEQUENCE(suspended_buffer_between, FAULT_ORACLE_PLACE, 0),
-    SEQUENCE(never_resumed, FAULT_ORACLE_PLACE, UNVALIDATED),
+    SEQUENCE(suspended_buffer_between, FAULT_ORACLE_PLACE, UNVALIDATED),
+    SEQUENCE(never_resumed, FAULT_ORACLE_PLACE, 0),
     SEQUENCE(ownership_right, 0, 0),
     SEQUENCE(concurrent_right, 0, 0),
-    SEQUENCE(acquire_without_release, FAULT_ORACLE_OWNERSHIP, UNVALIDATED),
+    SEQUENCE(acquire_without_release, FAULT_ORACLE_OWNERSHIP, 0),
     SEQUENCE(used_by_another_family, FAULT_ORACLE_OWNERSHIP, UNVALIDATED),
     SEQUENCE(taken_without_contents, 0, 0),
     SEQUENCE(used_after_release, FAULT_ORACLE_OWNERSHIP, UNVALIDATED),
@@ -1299,12 +1299,12 @@ static const struct sequence sequences[] = {
     SEQUENCE(one_aspect, 0, 0),
     {"one_aspect without separateDepthStencilLayouts", one_aspect, FAULT_ORACLE_ASPECT, JOINT},
     {"both_aspects without separateDepthStencilLayouts", both_aspects, 0, JOINT},
-    SEQUENCE(overlapping, FAULT_ORACLE_OVERLAP | FAULT_ORACLE_OLD_LAYOUT, UNVALIDATED),
+    SEQUENCE(overlapping, FAULT_ORACLE_OVERLAP | FAULT_ORACLE_OLD_LAYOUT, 0),
     SEQUENCE(overlapping_equal, 0, UNVALIDATED),
     SEQUENCE(beside_each_other, 0, 0),
-    SEQUENCE(read_discarded, FAULT_ORACLE_DISCARDED_READ, UNVALIDATED),
-    SEQUENCE(load_discarded, FAULT_ORACLE_DISCARDED_READ, UNVALIDATED),
-    SEQUENCE(load_of_not_stored, FAULT_ORACLE_DISCARDED_READ, UNVALIDATED),
+    SEQUENCE(read_discarded, FAULT_ORACLE_DISCARDED_READ, 0),
+    SEQUENCE(load_discarded, FAULT_ORACLE_DISCARDED_READ, 0),
+    SEQUENCE(load_of_not_stored, FAULT_ORACLE_DISCARDED_READ, 0),
     SEQUENCE(linear_may_be_written_by_the_host, 0, 0),
     SEQUENCE(preinitialized, 0, 0),
 };
@@ -1357,13 +1357,14 @@ static uint32_t run_sequence(const struct sequence *sequence)
     scene_init(&scene, &options);
     sequence->run(&scene);
     scene_finish(&scene);
-    if (kinds_found() != sequence->expected) {
+    /* Validation swallows some of the commands that it complains about: then the driver doesn't see them. */
+    if (!validated && kinds_found() != sequence->expected) {
         print_message("%s: expected kinds 0x%x, found 0x%x\n", sequence->name, sequence->expected,
                       kinds_found());
         print_violations();
         wrong = 1;
     }
-    if (validated && !(sequence->options & UNVALIDATED) && (scene.messages != 0) != faulty) {
+    if (validated && (scene.messages != 0) != faulty) {
         print_message("%s: validation has %u messages\n", sequence->name, scene.messages);
         wrong = 1;
     }
@@ -1374,8 +1375,10 @@ static void sequences_are_judged_right(void **state)
 {
     uint32_t wrong = 0;
 
-    for (size_t i = 0; i < SEQUENCE_COUNT; i++)
-        wrong += run_sequence(&sequences[i]);
+    for (size_t i = 0; i < SEQUENCE_COUNT; i++) {
+        if (!validated || !(sequences[i].options & UNVALIDATED))
+            wrong += run_sequence(&sequences[i]);
+    }
     assert_int_equal(wrong, 0);
 }
 
