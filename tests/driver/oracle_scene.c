@@ -41,7 +41,15 @@ static void create_device(struct scene *scene, const struct scene_options *optio
     static const char *const layers[] = {"VK_LAYER_KHRONOS_validation"};
     static const char *const instance_extensions[] = {"VK_KHR_surface", "VK_EXT_headless_surface",
                                                       "VK_EXT_debug_utils"};
-    static const char *const device_extensions[] = {"VK_KHR_swapchain"};
+    /* The second where both the headers and the driver's registry have it. */
+    static const char *const device_extensions[] = {
+        "VK_KHR_swapchain",
+#if defined(VK_EXT_host_image_copy)
+        "VK_EXT_host_image_copy",
+        "VK_KHR_copy_commands2",
+        "VK_KHR_format_feature_flags2"
+#endif
+    };
     VkPhysicalDeviceVulkan13Features features13 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
         .synchronization2 = !options->synchronization1,
@@ -60,7 +68,7 @@ static void create_device(struct scene *scene, const struct scene_options *optio
         .layers = layers,
         .instance_extension_count = options->validated ? 3 : 2,
         .instance_extensions = instance_extensions,
-        .device_extension_count = 1,
+        .device_extension_count = sizeof(device_extensions) / sizeof(device_extensions[0]),
         .device_extensions = device_extensions,
         .family_count = CLIENT_MAX_FAMILIES,
     };

@@ -1547,6 +1547,49 @@ static void a_dispatch_may_have_written_storage_images(void **state)
     scene_finish(&s);
 }
 
+#if defined(VK_VERSION_1_4)
+/* Not in scene.client, which knows what all headers know. */
+static void host_copies_count(void **state)
+{
+    const VkMemoryToImageCopy region = {.sType = VK_STRUCTURE_TYPE_MEMORY_TO_IMAGE_COPY,
+                                        .pHostPointer = &region,
+                                        .imageSubresource = first_layer,
+                                        .imageExtent = extent};
+    VkHostImageLayoutTransitionInfo transition = {.sType =
+                                                      VK_STRUCTURE_TYPE_HOST_IMAGE_LAYOUT_TRANSITION_INFO,
+                                                  .oldLayout = UNDEFINED,
+                                                  .newLayout = GENERAL,
+                                                  .subresourceRange = SCENE_ALL_COLOR};
+    VkCopyMemoryToImageInfo copy = {.sType = VK_STRUCTURE_TYPE_COPY_MEMORY_TO_IMAGE_INFO,
+                                    .dstImageLayout = GENERAL,
+                                    .regionCount = 1,
+                                    .pRegions = &region};
+    PFN_vkTransitionImageLayoutEXT move;
+    PFN_vkCopyMemoryToImageEXT write;
+    struct scene s;
+
+    scene_start(&s, "oracle=1");
+    move = (PFN_vkTransitionImageLayoutEXT)s.client.vkGetDeviceProcAddr(s.client.device,
+                                                                        "vkTransitionImageLayoutEXT");
+    write =
+        (PFN_vkCopyMemoryToImageEXT)s.client.vkGetDeviceProcAddr(s.client.device, "vkCopyMemoryToImageEXT");
+    transition.image = copy.dstImage = scene_color(&s);
+    assert_int_equal(move(s.client.device, 1, &transition), VK_SUCCESS);
+    assert_int_equal(write(s.client.device, &copy), VK_SUCCESS);
+    scene_begin(&s, 0);
+    scene_copy_out(&s, copy.dstImage, GENERAL);
+    scene_end(&s);
+    assert_int_equal(fault_oracle_violations(FAULT_ORACLE_ALL), 0);
+    transition.oldLayout = SAMPLED;
+    transition.newLayout = SOURCE;
+    assert_int_equal(move(s.client.device, 1, &transition), VK_SUCCESS);
+    assert_int_equal(fault_oracle_violations(FAULT_ORACLE_OLD_LAYOUT), 1);
+    assert_int_equal(write(s.client.device, &copy), VK_SUCCESS);
+    assert_int_equal(fault_oracle_violations(FAULT_ORACLE_USE_LAYOUT), 1);
+    scene_finish(&s);
+}
+#endif
+
 static void it_is_off_unless_asked_for(void **state)
 {
     struct scene s;
@@ -1596,6 +1639,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(histories_follow_copies),
         cmocka_unit_test(contents_are_defined_by_writes),
         cmocka_unit_test(a_dispatch_may_have_written_storage_images),
+#if defined(VK_VERSION_1_4)
+        cmocka_unit_test(host_copies_count),
+#endif
         cmocka_unit_test(it_is_off_unless_asked_for),
         cmocka_unit_test(violations_are_written_to_the_file),
     };
