@@ -54,6 +54,90 @@ struct compat_data_graph_pipeline_create_info {
     const void *pResourceInfos;
 };
 
+/* Structures in a submit's chain that count semaphores or nothing: a command buffer more doesn't concern them. */
+#define COMPAT_STRUCTURE_TYPE_WIN32_KEYED_MUTEX_ACQUIRE_RELEASE_INFO_NV ((VkStructureType)1000058000)
+#define COMPAT_STRUCTURE_TYPE_WIN32_KEYED_MUTEX_ACQUIRE_RELEASE_INFO_KHR ((VkStructureType)1000075000)
+#define COMPAT_STRUCTURE_TYPE_D3D12_FENCE_SUBMIT_INFO ((VkStructureType)1000078002)
+#define COMPAT_STRUCTURE_TYPE_FRAME_BOUNDARY ((VkStructureType)1000375001)
+#define COMPAT_STRUCTURE_TYPE_LATENCY_SUBMISSION_PRESENT_ID ((VkStructureType)1000505005)
+
+/* VK_EXT_host_image_copy (Vulkan 1.4): the host changes image layouts. */
+struct compat_memory_to_image_copy {
+    VkStructureType sType;
+    const void *pNext;
+    const void *pHostPointer;
+    uint32_t memoryRowLength, memoryImageHeight;
+    VkImageSubresourceLayers imageSubresource;
+    VkOffset3D imageOffset;
+    VkExtent3D imageExtent;
+};
+struct compat_copy_memory_to_image_info {
+    VkStructureType sType;
+    const void *pNext;
+    VkFlags flags;
+    VkImage dstImage;
+    VkImageLayout dstImageLayout;
+    uint32_t regionCount;
+    const struct compat_memory_to_image_copy *pRegions;
+};
+struct compat_copy_image_to_image_info {
+    VkStructureType sType;
+    const void *pNext;
+    VkFlags flags;
+    VkImage srcImage;
+    VkImageLayout srcImageLayout;
+    VkImage dstImage;
+    VkImageLayout dstImageLayout;
+    uint32_t regionCount;
+    const VkImageCopy2 *pRegions;
+};
+struct compat_image_to_memory_copy {
+    VkStructureType sType;
+    const void *pNext;
+    void *pHostPointer;
+    uint32_t memoryRowLength, memoryImageHeight;
+    VkImageSubresourceLayers imageSubresource;
+    VkOffset3D imageOffset;
+    VkExtent3D imageExtent;
+};
+struct compat_copy_image_to_memory_info {
+    VkStructureType sType;
+    const void *pNext;
+    VkFlags flags;
+    VkImage srcImage;
+    VkImageLayout srcImageLayout;
+    uint32_t regionCount;
+    const struct compat_image_to_memory_copy *pRegions;
+};
+struct compat_host_image_layout_transition_info {
+    VkStructureType sType;
+    const void *pNext;
+    VkImage image;
+    VkImageLayout oldLayout;
+    VkImageLayout newLayout;
+    VkImageSubresourceRange subresourceRange;
+};
+
+/* VK_KHR_maintenance6 (Vulkan 1.4): which binds of a failed vkBindImageMemory2 have succeeded. */
+#define COMPAT_STRUCTURE_TYPE_BIND_MEMORY_STATUS ((VkStructureType)1000545002)
+struct compat_bind_memory_status {
+    VkStructureType sType;
+    const void *pNext;
+    VkResult *pResult;
+};
+
+/* Known to change nothing for image layouts. */
+#define COMPAT_STRUCTURE_TYPE_IMAGE_ALIGNMENT_CONTROL_CREATE_INFO ((VkStructureType)1000575002)
+#define COMPAT_STRUCTURE_TYPE_SWAPCHAIN_LATENCY_CREATE_INFO ((VkStructureType)1000505007)
+#define COMPAT_STRUCTURE_TYPE_IMAGE_VIEW_SLICED_CREATE_INFO ((VkStructureType)1000418001)
+
+/* VkExternalFormatANDROID: its declaration needs Android's headers. */
+struct compat_external_format {
+    VkStructureType sType;
+    void *pNext;
+    uint64_t externalFormat;
+};
+
 /* VK_EXT_layer_settings, extension 497 */
 #ifndef VK_EXT_layer_settings
 #define VK_EXT_layer_settings 1

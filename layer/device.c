@@ -6,7 +6,9 @@
 #include <vulkan/vk_layer.h>
 
 #include "cache/device_cache.h"
+#include "device_request.h"
 #include "hooks.h"
+#include "sync/device_sync.h"
 
 /* The loader's link for this layer: sType LOADER_DEVICE_CREATE_INFO, function LAYER_LINK_INFO. */
 static VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
@@ -15,6 +17,16 @@ static VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
         if (link->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO &&
             link->function == VK_LAYER_LINK_INFO)
             return (VkLayerDeviceCreateInfo *)link;
+    return NULL;
+}
+
+/* What makes a command buffer that the layer allocates one of the loader's; NULL if the loader has none. */
+static PFN_vkSetDeviceLoaderData find_loader_data(const VkDeviceCreateInfo *info)
+{
+    for (const VkLayerDeviceCreateInfo *link = info->pNext; link; link = link->pNext)
+        if (link->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO &&
+            link->function == VK_LOADER_DATA_CALLBACK)
+            return link->u.pfnSetDeviceLoaderData;
     return NULL;
 }
 
@@ -47,14 +59,37 @@ bool device_has_extension(const struct device *device, const char *name)
     return false;
 }
 
-bool device_wants_hook(const struct device *device, const struct hook *hook)
+/* VK_EXT_debug_utils is an extension of the instance that brings commands of devices. */
+static bool has_commands_of(const struct device *device, const char *extension)
 {
-    if (hook->group == HOOK_CACHE && !device->cache)
-        return false;
+    if (strcmp(extension, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) == 0)
+        return device->instance->debug_utils;
+    return device_has_extension(device, extension);
+}
+
+/* Whether the application enabled what brings the command. */
+static bool is_enabled(const struct device *device, const struct hook *hook)
+{
     if (hook->core_version && hook->core_version <= device->api_version)
         return true;
     for (const char *const *name = hook->extensions; name && *name; name++)
-        if (device_has_extension(device, *name))
+        if (has_commands_of(device, *name))
+            return true;
+    return false;
+}
+
+bool device_wants_hook(const struct device *device, const struct hook *hook)
+{
+    uint32_t at_work = HOOK_ALWAYS | (device->cache ? HOOK_CACHE : 0u) | (device->sync ? HOOK_SYNC : 0u);
+    return (hook->groups & at_work) && is_enabled(device, hook);
+}
+
+bool device_hides(const struct device *device, const struct hook *hook)
+{
+    if (!device->sync2_extension || is_enabled(device, hook))
+        return false;
+    for (const char *const *name = hook->extensions; name && *name; name++)
+        if (strcmp(*name, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME) == 0)
             return true;
     return false;
 }
@@ -78,46 +113,26 @@ bool device_offers_extension(const struct device *device, const char *name)
     return found;
 }
 
-/* Calls down with one extension more than the application named. Only the array of names is new: the
- * structure is a stack copy, its chain the application's own. VK_ERROR_EXTENSION_NOT_PRESENT if that can't be
- * done. */
-static VkResult create_with_extension(PFN_vkCreateDevice next, VkPhysicalDevice physical,
-                                      const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator,
-                                      VkDevice *out, const char *extension)
-{
-    uint32_t count = info->enabledExtensionCount;
-    const char **names = malloc(((size_t)count + 1) * sizeof(*names));
-    if (!names)
-        return VK_ERROR_EXTENSION_NOT_PRESENT;
-    if (count)
-        memcpy(names, info->ppEnabledExtensionNames, count * sizeof(*names));
-    names[count] = extension;
-    VkDeviceCreateInfo copy = *info;
-    copy.enabledExtensionCount = count + 1;
-    copy.ppEnabledExtensionNames = names;
-    VkResult result = next(physical, &copy, allocator, out);
-    free(names);
-    return result;
-}
-
-/* Creates the device below, with VK_EXT_pipeline_creation_feedback if the application's Vulkan doesn't have
- * it anyway: hits and misses are counted through it. If the driver refuses that, it gets the original
- * request. */
+/* Creates the device below, with what the layer adds for itself (device_request.h). If the driver refuses
+ * that, it gets the original request. */
 static VkResult create_below(struct device *device, PFN_vkCreateDevice next, VkLayerDeviceCreateInfo *link,
                              const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator,
                              VkDevice *out)
 {
     VkLayerDeviceLink *below = link->u.pLayerInfo->pNext;
+    struct device_request request;
     device->creation_feedback =
         device->api_version >= VK_API_VERSION_1_3 ||
         device_has_extension(device, VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);
-    if (!device->creation_feedback && device->instance->wanted && device->instance->settings.values.cache &&
-        device_offers_extension(device, VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME)) {
-        link->u.pLayerInfo = below;
-        VkResult result = create_with_extension(next, device->physical, info, allocator, out,
-                                                VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);
+    device->sync2 = device_request_has_sync2(info);
+    link->u.pLayerInfo = below;
+    if (device_request_init(&request, device, info)) {
+        VkResult result = next(device->physical, &request.info, allocator, out);
+        device_request_finish(&request);
         if (result == VK_SUCCESS) {
-            device->creation_feedback = true;
+            device->creation_feedback |= request.creation_feedback;
+            device->sync2 |= request.sync2;
+            device->sync2_extension = request.sync2_extension;
             return result;
         }
     }
@@ -147,6 +162,7 @@ VKAPI_ATTR VkResult VKAPI_CALL device_create(VkPhysicalDevice physicalDevice,
     device->instance = instance;
     device->physical = physicalDevice;
     device->next_get = next_get;
+    device->set_loader_data = find_loader_data(pCreateInfo);
     device->extensions = copy_names(pCreateInfo);
     if (!device->extensions)
         goto fail_names;
@@ -166,6 +182,8 @@ VKAPI_ATTR VkResult VKAPI_CALL device_create(VkPhysicalDevice physicalDevice,
     }
     if (instance->wanted && instance->settings.values.cache)
         device->cache = device_cache_create(device, pCreateInfo);
+    if (instance->wanted && instance->settings.values.barriers != SETTINGS_BARRIERS_OFF)
+        device->sync = device_sync_create(device, pCreateInfo);
     return VK_SUCCESS;
 
 fail_insert:
@@ -185,6 +203,7 @@ void hook_DestroyDevice(struct device *self, PFN_vkDestroyDevice next, VkDevice 
      */
     handles_remove(&device_table, dispatch_key(device));
     /* While the device still lives: its caches are read for the last save. */
+    device_sync_destroy(self->sync);
     device_cache_destroy(self->cache);
     next(device, pAllocator);
     free_names(self->extensions);

@@ -70,7 +70,10 @@ static bool instance_wants_hook(const struct instance *instance, const struct ho
     /* vkDestroyInstance frees the state that every instance has, wanted or not; so does vkDestroyDevice. */
     if (strcmp(hook->name, "vkDestroyInstance") == 0 || strcmp(hook->name, "vkDestroyDevice") == 0)
         return true;
-    return instance->wanted && (hook->group == HOOK_ALWAYS || instance->settings.values.cache);
+    const struct settings_values *values = &instance->settings.values;
+    uint32_t at_work = HOOK_ALWAYS | (values->cache ? HOOK_CACHE : 0u) |
+                       (values->barriers != SETTINGS_BARRIERS_OFF ? HOOK_SYNC : 0u);
+    return instance->wanted && (hook->groups & at_work);
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char *pName)
@@ -100,7 +103,11 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, co
     if (!next)
         return NULL;
     const struct hook *hook = hook_find(pName);
-    return hook && hook->owner == HOOK_DEVICE && device_wants_hook(state, hook) ? hook->function : next;
+    if (!hook || hook->owner != HOOK_DEVICE)
+        return next;
+    if (device_hides(state, hook))
+        return NULL;
+    return device_wants_hook(state, hook) ? hook->function : next;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL

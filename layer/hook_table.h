@@ -6,20 +6,21 @@
 
 enum hook_owner {
     HOOK_INSTANCE, /* first parameter is a VkInstance or VkPhysicalDevice */
-    HOOK_DEVICE,   /* ... a VkDevice or VkQueue */
+    HOOK_DEVICE,   /* ... a VkDevice, VkQueue or VkCommandBuffer */
 };
 
-/* A command is intercepted only where its group is at work. */
+/* A command is intercepted only where one of its groups is at work. */
 enum hook_group {
-    HOOK_ALWAYS,
-    HOOK_CACHE,
+    HOOK_ALWAYS = 1,
+    HOOK_CACHE = 2, /* the pipeline-cache half */
+    HOOK_SYNC = 4,  /* the barrier half */
 };
 
 struct hook {
     const char *name;
     PFN_vkVoidFunction function;
     enum hook_owner owner;
-    enum hook_group group;
+    uint32_t groups;               /* enum hook_group */
     uint32_t core_version;         /* Vulkan version that has the command, 0 if none */
     const char *const *extensions; /* extensions that bring it, NULL-terminated; NULL if none */
 };

@@ -8,6 +8,8 @@ Written into FOLDER:
     dispatch.c   the loops that fill them
     hooks.h      what the hand-written hooks must look like
     hooks.c      the entry points with the application's signatures, and the table of their names
+    sync_commands.[ch]   numbers and names of the commands that findings of the barrier half name
+    known.[ch]   extensions and structures of devices that this build knows
     enums.[ch]   enum values as text
 
 A hook is a hand-written function `hook_<command without vk>` that gets the object it belongs to and the next
@@ -15,21 +17,25 @@ layer's function *by the name that was asked for* before the command's own param
 
     VkResult hook_CreatePipelineCache(struct device *device, PFN_vkCreatePipelineCache next, VkDevice, ...)
 
-so one hook serves a core command and all its aliases. A command whose error codes contain one of WATCHED_RESULTS
-(it can tell of a lost device or surface) needs no hand-written hook: its entry point hands an error to
-device_watch_result().
+so one hook serves a core command and all its aliases. Commands on a VkCommandBuffer get `struct command_buffer *self`
+instead of the device. Entry points do by themselves, without a hand-written hook:
+  * hand an error of a command whose error codes contain one of WATCHED_RESULTS (it can tell of a lost device or
+    surface) to device_watch_result(), hooked or not;
+  * pass through where the half that a hook belongs to is off for the device, or the command buffer isn't known;
+  * flush pending barriers before every command that can stand outside a render pass and isn't pure state.
 """
 import argparse
 import os
 import xml.etree.ElementTree as ElementTree
 
-# Hand-written hooks, by group. "always": every application; "cache": where the pipeline-cache half is on.
+# Hand-written hooks, by group. "always": every application; "cache": where the pipeline-cache half is on; "sync":
+# where the barrier half is; "both": where either is.
 HOOKS = {
     "vkDestroyInstance": "always",
     "vkDestroyDevice": "always",
     "vkGetPhysicalDeviceToolProperties": "always",
     "vkDestroySurfaceKHR": "cache",
-    "vkDestroySwapchainKHR": "cache",
+    "vkDestroySwapchainKHR": "both",
     "vkCreatePipelineCache": "cache",
     "vkDestroyPipelineCache": "cache",
     "vkGetPipelineCacheData": "cache",
@@ -40,7 +46,102 @@ HOOKS = {
     "vkCreateRayTracingPipelinesNV": "cache",
     "vkCreateExecutionGraphPipelinesAMDX": "cache",
     "vkCreateDataGraphPipelinesARM": "cache",
+    # sync/image.c, image_view.c, image_memory.c
+    "vkCreateImage": "sync",
+    "vkDestroyImage": "sync",
+    "vkSetDebugUtilsObjectNameEXT": "sync",
+    "vkCreateImageView": "sync",
+    "vkDestroyImageView": "sync",
+    "vkAllocateMemory": "sync",
+    "vkFreeMemory": "sync",
+    "vkBindImageMemory": "sync",
+    "vkBindImageMemory2": "sync",
+    # sync/host_image.c
+    "vkTransitionImageLayoutEXT": "sync",
+    "vkCopyMemoryToImageEXT": "sync",
+    "vkCopyImageToMemoryEXT": "sync",
+    "vkCopyImageToImageEXT": "sync",
+    # sync/pass.c, framebuffer.c
+    "vkCreateRenderPass": "sync",
+    "vkCreateRenderPass2": "sync",
+    "vkDestroyRenderPass": "sync",
+    "vkCreateFramebuffer": "sync",
+    "vkDestroyFramebuffer": "sync",
+    # sync/swapchain.c
+    "vkCreateSwapchainKHR": "sync",
+    "vkCreateSharedSwapchainsKHR": "sync",
+    "vkGetSwapchainImagesKHR": "sync",
+    "vkAcquireNextImageKHR": "sync",
+    "vkAcquireNextImage2KHR": "sync",
+    "vkReleaseSwapchainImagesEXT": "sync",
+    # sync/command_buffer.c, record_labels.c
+    "vkCreateCommandPool": "sync",
+    "vkDestroyCommandPool": "sync",
+    "vkResetCommandPool": "sync",
+    "vkAllocateCommandBuffers": "sync",
+    "vkFreeCommandBuffers": "sync",
+    "vkBeginCommandBuffer": "sync",
+    "vkEndCommandBuffer": "sync",
+    "vkResetCommandBuffer": "sync",
+    "vkCmdBeginDebugUtilsLabelEXT": "sync",
+    "vkCmdEndDebugUtilsLabelEXT": "sync",
+    # sync/record_barrier.c
+    "vkCmdPipelineBarrier": "sync",
+    "vkCmdPipelineBarrier2": "sync",
+    "vkCmdWaitEvents": "sync",
+    "vkCmdSetEvent2": "sync",
+    "vkCmdWaitEvents2": "sync",
+    # sync/record_transfer.c
+    "vkCmdCopyImage": "sync",
+    "vkCmdCopyImage2": "sync",
+    "vkCmdBlitImage": "sync",
+    "vkCmdBlitImage2": "sync",
+    "vkCmdResolveImage": "sync",
+    "vkCmdResolveImage2": "sync",
+    "vkCmdCopyBufferToImage": "sync",
+    "vkCmdCopyBufferToImage2": "sync",
+    "vkCmdCopyImageToBuffer": "sync",
+    "vkCmdCopyImageToBuffer2": "sync",
+    "vkCmdCopyMemoryToImageIndirectNV": "sync",
+    "vkCmdClearColorImage": "sync",
+    "vkCmdClearDepthStencilImage": "sync",
+    # sync/record_pass.c
+    "vkCmdBeginRenderPass": "sync",
+    "vkCmdBeginRenderPass2": "sync",
+    "vkCmdEndRenderPass": "sync",
+    "vkCmdEndRenderPass2": "sync",
+    "vkCmdBeginRendering": "sync",
+    "vkCmdEndRendering": "sync",
+    # sync/record_execute.c
+    "vkCmdExecuteCommands": "sync",
+    # sync/queue.c, submit.c
+    "vkGetDeviceQueue": "sync",
+    "vkGetDeviceQueue2": "sync",
+    "vkQueueSubmit": "sync",
+    "vkQueueSubmit2": "sync",
+    "vkQueueBindSparse": "sync",
+    # sync/present.c
+    "vkQueuePresentKHR": "sync",
+    # sync/host.c
+    "vkCreateSemaphore": "sync",
+    "vkDestroySemaphore": "sync",
+    "vkImportSemaphoreFdKHR": "sync",
+    "vkWaitSemaphores": "sync",
+    "vkGetSemaphoreCounterValue": "sync",
+    "vkSignalSemaphore": "sync",
+    "vkDestroyFence": "sync",
+    "vkResetFences": "sync",
+    "vkImportFenceFdKHR": "sync",
+    "vkWaitForFences": "sync",
+    "vkGetFenceStatus": "sync",
+    "vkQueueWaitIdle": "sync",
+    "vkDeviceWaitIdle": "sync",
 }
+
+# Commands that may stand between barriers that are still to be joined: pure state, by the registry's "tasks", but for
+# these.
+STATE_THAT_FLUSHES = {"vkCmdSetDeviceMask", "vkCmdBindInvocationMaskHUAWEI", "vkCmdBindShadingRateImageNV",
+                      "vkCmdSetPerformanceOverrideINTEL"}
 
 # What the layer itself calls, apart from what it hooks.
 CALLED = [
@@ -48,12 +149,30 @@ CALLED = [
     "vkGetPhysicalDeviceProperties",
     "vkGetPhysicalDeviceProperties2",
     "vkSubmitDebugUtilsMessageEXT",
+    "vkGetPhysicalDeviceQueueFamilyProperties",
+    "vkGetPhysicalDeviceFeatures2",
+    "vkGetImageMemoryRequirements",
+    "vkCreateCommandPool",
+    "vkDestroyCommandPool",
+    "vkResetCommandPool",
+    "vkAllocateCommandBuffers",
+    "vkBeginCommandBuffer",
+    "vkEndCommandBuffer",
+    "vkCmdPipelineBarrier",
+    "vkCmdPipelineBarrier2",
+    "vkCreateFence",
+    "vkDestroyFence",
+    "vkResetFences",
+    "vkGetFenceStatus",
+    "vkCreateSemaphore",
+    "vkDestroySemaphore",
+    "vkQueueSubmit",
 ]
 
 # Results worth knowing: after the first nothing is stored, after the others the application may be about to end.
 WATCHED_RESULTS = {"VK_ERROR_DEVICE_LOST", "VK_ERROR_SURFACE_LOST_KHR", "VK_ERROR_OUT_OF_DATE_KHR"}
 
-ENUMS = ["VkResult"]
+ENUMS = ["VkResult", "VkImageLayout"]
 
 # Commands of extensions that old headers don't have, or keep behind a switch: their structures stand in compat.h.
 BY_HAND = {
@@ -68,6 +187,27 @@ BY_HAND = {
          ("VkPipelineCache", "pipelineCache"), ("uint32_t", "createInfoCount"),
          ("const struct compat_data_graph_pipeline_create_info *", "pCreateInfos"),
          ("const VkAllocationCallbacks *", "pAllocator"), ("VkPipeline *", "pPipelines")]),
+    "vkTransitionImageLayoutEXT": (
+        "VK_EXT_host_image_copy",
+        [("VkDevice", "device"), ("uint32_t", "transitionCount"),
+         ("const struct compat_host_image_layout_transition_info *", "pTransitions")]),
+    "vkCopyMemoryToImageEXT": (
+        "VK_EXT_host_image_copy",
+        [("VkDevice", "device"), ("const struct compat_copy_memory_to_image_info *", "pCopyMemoryToImageInfo")]),
+    "vkCopyImageToMemoryEXT": (
+        "VK_EXT_host_image_copy",
+        [("VkDevice", "device"), ("const struct compat_copy_image_to_memory_info *", "pCopyImageToMemoryInfo")]),
+    "vkCopyImageToImageEXT": (
+        "VK_EXT_host_image_copy",
+        [("VkDevice", "device"), ("const struct compat_copy_image_to_image_info *", "pCopyImageToImageInfo")]),
+}
+
+# Their names in core versions.
+BY_HAND_CORE = {
+    "vkTransitionImageLayout": ("vkTransitionImageLayoutEXT", (1, 4)),
+    "vkCopyMemoryToImage": ("vkCopyMemoryToImageEXT", (1, 4)),
+    "vkCopyImageToMemory": ("vkCopyImageToMemoryEXT", (1, 4)),
+    "vkCopyImageToImage": ("vkCopyImageToImageEXT", (1, 4)),
 }
 
 BANNER = "/* Made by scripts/generate.py from the Khronos registry. Do not edit. */\n"
@@ -76,12 +216,14 @@ BANNER = "/* Made by scripts/generate.py from the Khronos registry. Do not edit.
 class Command:
     """One command of the registry; aliases share everything but the name."""
 
-    def __init__(self, name, result, params, error_codes=(), by_hand=False):
+    def __init__(self, name, result, params, error_codes=(), by_hand=False, tasks="", render_pass=""):
         self.name = name
         self.result = result
         self.params = params  # [(type text, name)]; arrays as (type, "name[4]")
         self.error_codes = set(error_codes)
         self.by_hand = by_hand
+        self.tasks = set(tasks.split(",")) if tasks else set()
+        self.render_pass = render_pass  # where it may stand: "inside", "outside", "both"; "" if it isn't recorded
         self.core = None      # (major, minor) that made it core
         self.extensions = []  # extensions that bring it
 
@@ -97,6 +239,18 @@ class Command:
     def owner(self):
         """The object whose state the command belongs to: "instance" or "device"."""
         return "instance" if self.params[0][0] in ("VkInstance", "VkPhysicalDevice") else "device"
+
+    @property
+    def recorded(self):
+        return self.params[0][0] == "VkCommandBuffer"
+
+    @property
+    def watched(self):
+        return bool(self.error_codes & WATCHED_RESULTS) and self.owner == "device"
+
+    def flushes(self):
+        return (self.name.startswith("vkCmd") and self.render_pass != "inside"
+                and (self.tasks != {"state"} or self.name in STATE_THAT_FLUSHES))
 
     def declaration(self):
         return ", ".join(t + ("" if t.endswith("*") else " ") + n for t, n in self.params)
@@ -135,12 +289,14 @@ def read_commands(root):
         proto = element.find("proto")
         codes = [c for c in element.attrib.get("errorcodes", "").split(",") if c]
         commands[proto.find("name").text] = Command(
-            proto.find("name").text, proto.find("type").text, read_params(element), codes)
+            proto.find("name").text, proto.find("type").text, read_params(element), codes,
+            tasks=element.attrib.get("tasks", ""), render_pass=element.attrib.get("renderpass", ""))
     names = {name: name for name in commands}
     for alias, target in aliases:
         names[alias] = names.get(target, target)
         base = commands[names[alias]]
         commands[alias] = Command(alias, base.result, base.params, base.error_codes)
+        commands[alias].tasks, commands[alias].render_pass = base.tasks, base.render_pass
     return commands, names
 
 
@@ -173,18 +329,30 @@ def read_registry(path):
         command = Command(name, "VkResult", params, by_hand=True)
         command.extensions = [extension]
         commands[name], names[name] = command, name
+    for name, (base, version) in BY_HAND_CORE.items():
+        command = Command(name, "VkResult", commands[base].params, by_hand=True)
+        command.core = version
+        commands[name], names[name] = command, base
+    # Newer registries may have made the name that is hooked an alias of another.
+    for hooked in HOOKS:
+        base = names.get(hooked, hooked)
+        if base != hooked:
+            names.update({name: hooked for name, target in names.items() if target == base})
     return root, commands, names
 
 
 def choose(commands, names):
-    """[(command, group)] for everything that gets an entry point, aliases included; sorted by name."""
+    """[(command, group)] for everything that gets an entry point, aliases included; sorted by name. Two groups need no
+    hand-written hook: "watch" and "flush"."""
     chosen = []
     for name, command in commands.items():
         base = names[name]
         if base in HOOKS:
             chosen.append((command, HOOKS[base]))
-        elif command.params[0][0] in ("VkDevice", "VkQueue") and command.error_codes & WATCHED_RESULTS:
+        elif command.params[0][0] in ("VkDevice", "VkQueue") and command.watched:
             chosen.append((command, "watch"))
+        elif command.flushes() and base in commands and commands[base].flushes():
+            chosen.append((command, "flush"))
     return sorted(chosen, key=lambda pair: pair[0].name)
 
 
@@ -219,36 +387,69 @@ def write_dispatch(out, instance, device):
     write(out, "dispatch.c", source)
 
 
+# Groups of the hook table in which an entry point is returned.
+HOOK_GROUPS = {"always": "HOOK_ALWAYS", "cache": "HOOK_CACHE", "sync": "HOOK_SYNC", "both": "HOOK_CACHE | HOOK_SYNC",
+               "watch": "HOOK_CACHE | HOOK_SYNC", "flush": "HOOK_SYNC"}
+
+
+def entry_body(command, base, group):
+    """The statements of one entry point."""
+    first = command.params[0][1]
+    returns = "" if command.result == "void" else "return "
+    if command.recorded:
+        plain = "device->next.%s(%s)" % (command.short, command.arguments())
+        lines = ["struct device *device = device_of(%s);" % first,
+                 "struct command_buffer *self = device->sync ? command_buffer_find(device->sync, %s) : NULL;" % first]
+        if group == "flush":
+            return lines + ["if (self)", "    record_flush(self);", "%s%s;" % (returns, plain)]
+        hooked = "hook_%s(self, device->next.%s, %s)" % (base.short, command.short, command.arguments())
+        owner = "device"
+    else:
+        plain = "self->next.%s(%s)" % (command.short, command.arguments())
+        lines = ["struct %s *self = %s_of(%s);" % (command.owner, command.owner, first)]
+        hooked = "hook_%s(self, self->next.%s, %s)" % (base.short, command.short, command.arguments())
+        owner = "self"
+    if group == "watch":
+        call = plain
+    elif command.recorded:
+        call = "self ? %s : %s" % (hooked, plain)
+    elif group == "sync":
+        call = "self->sync ? %s : %s" % (hooked, plain)
+    else:
+        call = hooked
+    if command.watched:
+        return lines + ["VkResult result = %s;" % call, "if (result < 0)",
+                        "    device_watch_result(%s, result);" % owner, "return result;"]
+    if " ? " in call and not returns:
+        condition = call.split(" ? ")[0]
+        return lines + ["if (%s)" % condition, "    %s;" % hooked, "else", "    %s;" % plain]
+    return lines + ["%s%s;" % (returns, call)]
+
+
 def write_hooks(out, chosen, commands, names):
     header = [BANNER, "#ifndef RC_GENERATED_HOOKS_H\n#define RC_GENERATED_HOOKS_H\n\n"
-              "#include \"hook_table.h\"\n#include \"dispatch.h\"\n\nstruct instance;\nstruct device;\n\n"
+              "#include \"hook_table.h\"\n#include \"dispatch.h\"\n\n"
+              "struct instance;\nstruct device;\nstruct command_buffer;\n\n"
               "/* Written by hand; see scripts/generate.py. */\n"]
     done = set()
     for command, group in chosen:
         base = commands.get(names[command.name])
-        if group == "watch" or base is None or base.name in done:
+        if group in ("watch", "flush") or base is None or base.name in done:
             continue
         done.add(base.name)
+        owner = "command_buffer" if base.recorded else base.owner
         header.append("%s hook_%s(struct %s *%s_, %s next, %s);\n" % (
-            base.result, base.short, base.owner, base.owner, base.pfn, base.declaration()))
+            base.result, base.short, owner, owner, base.pfn, base.declaration()))
     header.append("\n#endif\n")
     write(out, "hooks.h", header)
 
-    source = [BANNER, '#include "hooks.h"\n\n#include "device.h"\n#include "instance.h"\n']
+    source = [BANNER, '#include "hooks.h"\n\n#include "device.h"\n#include "instance.h"\n'
+              '#include "sync/command_buffer.h"\n#include "sync/record.h"\n']
     for command, group in chosen:
         base = commands[names[command.name]]
-        first = command.params[0][1]
-        look_up = "    struct %s *self = %s_of(%s);\n" % (command.owner, command.owner, first)
-        call = "self->next.%s" % command.short
-        source.append("\nstatic VKAPI_ATTR %s VKAPI_CALL entry_%s(%s)\n{\n%s" % (
-            command.result, command.short, command.declaration(), look_up))
-        if group == "watch":
-            source.append("    VkResult result = %s(%s);\n    if (result < 0)\n"
-                          "        device_watch_result(self, result);\n    return result;\n}\n"
-                          % (call, command.arguments()))
-        else:
-            source.append("    %shook_%s(self, %s, %s);\n}\n" % (
-                "" if command.result == "void" else "return ", base.short, call, command.arguments()))
+        source.append("\nstatic VKAPI_ATTR %s VKAPI_CALL entry_%s(%s)\n{\n%s}\n" % (
+            command.result, command.short, command.declaration(),
+            "".join("    %s\n" % line for line in entry_body(command, base, group))))
     for command, _ in chosen:
         if command.extensions:
             source.append("static const char *const extensions_%s[] = {%s, 0};\n" % (
@@ -256,11 +457,31 @@ def write_hooks(out, chosen, commands, names):
     source.append("\n/* Sorted by name. */\nconst struct hook hook_table[] = {\n")
     for command, group in chosen:
         core = "VK_MAKE_API_VERSION(0, %d, %d, 0)" % command.core if command.core else "0"
-        source.append('    {"%s", (PFN_vkVoidFunction)entry_%s, HOOK_%s, HOOK_%s, %s, %s},\n' % (
-            command.name, command.short, command.owner.upper(), "CACHE" if group == "watch" else group.upper(),
+        source.append('    {"%s", (PFN_vkVoidFunction)entry_%s, HOOK_%s, %s, %s, %s},\n' % (
+            command.name, command.short, command.owner.upper(), HOOK_GROUPS[group],
             core, "extensions_" + command.short if command.extensions else "0"))
     source.append("};\nconst uint32_t hook_count = sizeof(hook_table) / sizeof(hook_table[0]);\n")
     write(out, "hooks.c", source)
+
+
+HOST_COMMANDS = {base for base, _ in BY_HAND_CORE.values()}
+
+
+def write_sync_commands(out, commands, names):
+    """The commands that findings name: everything recorded, presents, and host transitions."""
+    chosen = sorted(n for n in commands if names[n] == n and
+                    (n.startswith("vkCmd") or n == "vkQueuePresentKHR" or n in HOST_COMMANDS))
+    header = [BANNER, "#ifndef RC_GENERATED_SYNC_COMMANDS_H\n#define RC_GENERATED_SYNC_COMMANDS_H\n\n"
+              "#include <stdint.h>\n\nenum sync_command {\n    COMMAND_none,\n"]
+    header += ["    COMMAND_%s,\n" % n[2:] for n in chosen]
+    header.append("};\n\n/* With \"vk\" in front; \"\" for COMMAND_none. Static strings. */\n"
+                  "const char *sync_command_name(uint16_t command);\n\n#endif\n")
+    source = [BANNER, '#include "sync_commands.h"\n\nstatic const char *const names[] = {\n    "",\n']
+    source += ['    "%s",\n' % n for n in chosen]
+    source.append("};\n\nconst char *sync_command_name(uint16_t command)\n{\n"
+                  "    return command < sizeof(names) / sizeof(names[0]) ? names[command] : \"\";\n}\n")
+    write(out, "sync_commands.h", header)
+    write(out, "sync_commands.c", source)
 
 
 def enum_values(root, name):
@@ -296,6 +517,64 @@ def write_enums(out, root):
     write(out, "enums.c", source)
 
 
+def device_structures(root):
+    """[(name, sType)] of what may stand in a VkDeviceCreateInfo's chain, by the headers without window systems and beta."""
+    protected = {t.attrib["name"] for t in root.findall("extensions/extension") if "platform" in t.attrib}
+    hidden = set()
+    for extension in root.findall("extensions/extension"):
+        if "platform" in extension.attrib or "vulkan" not in extension.attrib.get("supported", "").split(","):
+            hidden |= {t.attrib["name"] for t in extension.findall("require/type")}
+    shown = set()
+    for block in root.findall("feature") + root.findall("extensions/extension"):
+        if for_vulkan(block) and block.attrib.get("name") not in protected and \
+                "vulkan" in block.attrib.get("supported", "vulkan").split(","):
+            shown |= {t.attrib["name"] for t in block.findall("require/type")}
+    found = []
+    for element in root.findall("types/type"):
+        if element.attrib.get("category") != "struct" or "alias" in element.attrib or not for_vulkan(element):
+            continue
+        name = element.attrib["name"]
+        if "VkDeviceCreateInfo" not in element.attrib.get("structextends", "").split(",") or name not in shown - hidden:
+            continue
+        stype = next((m.attrib.get("values") for m in element.findall("member") if m.find("name").text == "sType"), None)
+        if stype:
+            found.append((name, stype))
+    return sorted(found)
+
+
+def known_extensions(root):
+    """Device extensions whose commands and structures this build can see."""
+    return sorted(e.attrib["name"] for e in root.findall("extensions/extension")
+                  if "vulkan" in e.attrib.get("supported", "").split(",") and e.attrib.get("type") == "device"
+                  and e.attrib.get("platform") != "provisional")
+
+
+def write_known(out, root):
+    """What this build knows of devices: extensions, structures, Vulkan's version."""
+    versions = [tuple(int(n) for n in f.attrib["number"].split(".")) for f in root.findall("feature") if for_vulkan(f)]
+    header = [BANNER, "#ifndef RC_GENERATED_KNOWN_H\n#define RC_GENERATED_KNOWN_H\n\n#include <stdbool.h>\n"
+              "#include <stddef.h>\n#include <vulkan/vulkan.h>\n\n"
+              "/* The newest version of Vulkan in the registry. */\n"
+              "#define KNOWN_API_VERSION VK_MAKE_API_VERSION(0, %d, %d, 0)\n\n" % max(versions),
+              "bool known_extension(const char *name);\n\n"
+              "/* Bytes of a structure that may stand in VkDeviceCreateInfo's chain; 0 if it isn't known. */\n"
+              "size_t known_structure_size(VkStructureType type);\n\n#endif\n"]
+    source = [BANNER, '#include "known.h"\n\n#include <string.h>\n\n/* Sorted. */\n'
+              "static const char *const extensions[] = {\n"]
+    source += ['    "%s",\n' % n for n in known_extensions(root)]
+    source.append("};\n\nbool known_extension(const char *name)\n{\n    size_t low = 0, high = "
+                  "sizeof(extensions) / sizeof(extensions[0]);\n    while (low < high) {\n"
+                  "        size_t middle = low + (high - low) / 2;\n"
+                  "        int order = strcmp(name, extensions[middle]);\n        if (order == 0)\n"
+                  "            return true;\n        if (order < 0)\n            high = middle;\n        else\n"
+                  "            low = middle + 1;\n    }\n    return false;\n}\n\n"
+                  "size_t known_structure_size(VkStructureType type)\n{\n    switch ((int)type) {\n")
+    source += ["    case %s:\n        return sizeof(%s);\n" % (stype, name) for name, stype in device_structures(root)]
+    source.append("    default:\n        return 0;\n    }\n}\n")
+    write(out, "known.h", header)
+    write(out, "known.c", source)
+
+
 def write(out, name, parts):
     with open(os.path.join(out, name), "w", encoding="utf-8") as file:
         file.write("".join(parts))
@@ -312,6 +591,8 @@ def main():
     instance, device = tables(commands, names, chosen)
     write_dispatch(arguments.out, instance, device)
     write_hooks(arguments.out, chosen, commands, names)
+    write_sync_commands(arguments.out, commands, names)
+    write_known(arguments.out, root)
     write_enums(arguments.out, root)
 
 

@@ -395,21 +395,3 @@ VkResult hook_MergePipelineCaches(struct device *self, PFN_vkMergePipelineCaches
     pthread_mutex_unlock(&cache->lock);
     return result;
 }
-
-/* --- Signs that the application may be about to end --- */
-
-void hook_DestroySwapchainKHR(struct device *self, PFN_vkDestroySwapchainKHR next, VkDevice device,
-                              VkSwapchainKHR swapchain, const VkAllocationCallbacks *pAllocator)
-{
-    next(device, swapchain, pAllocator);
-    if (self->cache)
-        writer_hurry(self->cache);
-}
-
-void hook_DestroySurfaceKHR(struct instance *self, PFN_vkDestroySurfaceKHR next, VkInstance instance,
-                            VkSurfaceKHR surface, const VkAllocationCallbacks *pAllocator)
-{
-    (void)self;
-    next(instance, surface, pAllocator);
-    writer_hurry_all();
-}

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <vulkan/vulkan.h>
 
+#include "sync/scope.h"
+
 enum barrier_origin {
     BARRIER_SYNC1, /* a vkCmdPipelineBarrier of the application */
     BARRIER_SYNC2, /* a vkCmdPipelineBarrier2 of the application */
@@ -55,6 +57,8 @@ struct barrier_batch {
     VkMemoryBarrier2 *memory;
     VkBufferMemoryBarrier2 *buffers;
     VkImageMemoryBarrier2 *images;
+    bool uniform;                                /* all have these masks */
+    struct scope source, destination;            /* of the first */
     VkPipelineStageFlags2 sources, destinations; /* of all, expanded and closed */
 };
 

@@ -45,8 +45,7 @@ struct command_buffer {
     uint32_t family;
     VkQueueFlags queue_flags;
     bool secondary_in_pass; /* RENDER_PASS_CONTINUE */
-    bool failed; /* out of memory or a command that isn't understood: its contract is dropped, everything
-                    passes through */
+    bool failed; /* there was no memory to follow what it does: submitted, it makes every image unknown */
 
     struct arena arena;
     struct contract contract;   /* holds a reference to each image */
@@ -56,17 +55,22 @@ struct command_buffer {
     enum pass_kind pass;
     bool suspending; /* the current or last rendering instance is to be resumed: nothing may stand before that
                       */
-    uint32_t end_count;
+    uint32_t end_count, end_capacity;
     struct pass_end *ends; /* in the arena */
 
-    /* Debug labels open here, as one path "frame/shadow pass". labels[0] is "". Interned, in the arena. */
+    /* Debug labels: all paths that were open somewhere, as "frame/shadow pass"; labels[0] is "". In the
+     * arena. `label` is the one open now. Uses keep such an index. */
     const char **labels;
+    uint32_t *label_parents; /* what is open again when a label ends */
     uint32_t label_count, label_capacity, label;
     char *name; /* by debug utils; malloc'd; under sync->lock */
 };
 
 /* NULL if it isn't known: then pass through. Generated entry points call it; hooks get the result. */
 struct command_buffer *command_buffer_find(struct device_sync *sync, VkCommandBuffer handle);
+
+/* All pools that the application has left alive, for device_sync_destroy(): before objects_destroy(). */
+void command_buffers_destroy(struct device_sync *sync);
 
 /* The image's part of the contract, made if it isn't there (that takes a reference); NULL where it must be
  * left alone: the image or the command buffer isn't tracked, or there is no memory. */

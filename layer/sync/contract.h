@@ -16,6 +16,7 @@ enum need_flags {
     NEED_DISCARD = 2, /* any layout will do: contents are discarded (layout is UNDEFINED) */
     NEED_ACQUIRE = 4, /* the first use is a queue-family acquire from `family`, in `layout` before it */
     NEED_NOTHING = 8, /* the command buffer itself doesn't know what it needs: leave it alone */
+    NEED_OPEN = 16,   /* only reads so far: the next one unites with the first use */
 };
 
 /* Zeroed and without padding. */
@@ -33,6 +34,7 @@ struct need {
 struct contract_state {
     struct need need;
     struct access access; /* as it is now; once recorded: on exit. An unknown one stays so until a discard. */
+    struct scope ordered; /* the sources of all barriers so far: what they order of what was there on entry */
 };
 
 struct contract_image {
@@ -49,7 +51,7 @@ struct contract {
     struct arena *arena; /* everything lies in it */
     struct contract_image *first, *last;
     uint32_t count;
-    struct contract_image **slots; /* open addressing by image; NULL while there are few */
+    struct contract_image **slots; /* open addressing by image, a power of two; NULL while there are few */
     uint32_t slot_count;
 };
 
@@ -74,14 +76,17 @@ struct transition_sink {
 };
 
 /* A use of a range by a command. Untouched subresources: the use becomes the need. Known, in a layout that
- * matches: nothing. Known, another: a transition goes to the sink, and the state is as after it. Unknown:
- * nothing. False on out of memory: then the whole image is unknown in this contract (which can't fail). */
+ * matches: nothing. Known, another: a transition goes to the sink, and the state is as after it. Unknown or
+ * released to another queue family: nothing. A layout that this build doesn't know, or that can't be used:
+ * contract_forget(). Aspects that are in one layout are in one transition if one of them needs it. False on
+ * out of memory: then the whole image is unknown in this contract (which can't fail). */
 bool contract_use(struct contract_image *image, const struct subresource_range *range, const struct use *use,
                   const struct transition_sink *sink);
 
 /* Uses that leave another layout than they need: attachments of render passes (initialLayout, then
- * finalLayout). `discard`: contents needn't be kept on entry (initialLayout UNDEFINED). contract_leave() sets
- * what is there at the end. */
+ * finalLayout). contract_use_discard(): contents needn't be kept on entry (initialLayout UNDEFINED), and
+ * what was unknown isn't afterwards. contract_leave() sets what is there at the end; `last` is the scope of
+ * the last use and of the store operation. Out of memory: as above. */
 bool contract_use_discard(struct contract_image *image, const struct subresource_range *range,
                           const struct use *use);
 bool contract_leave(struct contract_image *image, const struct subresource_range *range, VkImageLayout layout,
@@ -110,8 +115,13 @@ struct part_sink {
     void (*add)(void *context, const struct barrier_part *part);
     void *context;
 };
-/* Neighbouring parts may come separately. Never rewritten: oldLayout UNDEFINED, ownership transfers, unknown
- * or untouched subresources. `transitions` is used only where `fixed`. */
+/* One part with the whole range if nothing is rewritten (also on out of memory); else rewritten and other
+ * parts, which together are the range. Neighbouring ones may come separately. Never rewritten: oldLayout
+ * UNDEFINED, ownership transfers (a release or an acquire that contradicts what is known makes it unknown),
+ * unknown or untouched subresources. `transitions` is used only where `fixed`.
+ *
+ * A barrier that is the first use needs its oldLayout (UNDEFINED: NEED_DISCARD), and a repair before it must
+ * reach its source stages. */
 bool contract_transition(struct contract_image *image, const struct subresource_range *range,
                          const struct contract_barrier *barrier, const struct part_sink *parts,
                          const struct transition_sink *transitions);
@@ -120,7 +130,7 @@ bool contract_transition(struct contract_image *image, const struct subresource_
 void contract_forget(struct contract_image *image, const struct subresource_range *range);
 
 /* A secondary command buffer is executed: its needs are uses, its exit is the state afterwards. `secondary`
- * isn't changed. */
+ * isn't changed. False on out of memory: as above; what went to the sink by then stands. */
 bool contract_execute(struct contract_image *primary, const struct contract_image *secondary,
                       const struct transition_sink *sink);
 
@@ -139,7 +149,8 @@ struct resolve {
     uint64_t serial;       /* of this submission on `queue` */
     /* Whether submission `serial` of another queue is ordered before this batch. */
     bool (*is_ordered)(void *context, uint8_t queue, uint64_t serial);
-    /* A repair that must go before the command buffer. */
+    /* A repair that must go before the command buffer. Its source is what is known of earlier uses, on
+     * whatever queue; what waits for semaphores is added by who places it. */
     void (*add)(void *context, const struct transition *transition);
     /* A repair that would be needed and isn't possible. */
     void (*problem)(void *context, enum resolve_problem problem, const struct transition *transition);
@@ -148,8 +159,14 @@ struct resolve {
 
 /* Compares the needs with `state` (struct access for each subresource, the device's), reports differences,
  * and then makes `state` what the command buffer leaves. Unknown state: nothing is added; what the command
- * buffer leaves becomes known. False on out of memory: then nothing was added and `state` has become unknown.
- */
+ * buffer leaves becomes known. Where a repair isn't possible, the state goes on as if it had been made.
+ *
+ * A repair is possible if the image isn't owned by another family, or released, and every other queue's last
+ * use is ordered before: asked also where only reads are known there. PREINITIALIZED can't be transitioned
+ * to, and the layouts of ownership transfers aren't repaired: such needs are left alone.
+ *
+ * False on out of memory: then `state` has become unknown; what was added by then is right, and may be placed
+ * or not. */
 bool contract_resolve(const struct contract_image *image, struct subresource_map *state,
                       const struct resolve *resolve);
 

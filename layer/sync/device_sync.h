@@ -12,6 +12,8 @@
 #include "sync/barrier_batch.h"
 
 #define MAX_QUEUES 64 /* of one device that are told apart; a device with more has this half switched off */
+#define MAX_FAMILIES 254 /* more are left alone: struct access keeps a family in one byte */
+#define MAP_COUNT 9      /* of handles, below */
 
 enum sync_mode {
     SYNC_REPAIR,
@@ -42,38 +44,29 @@ struct device_sync {
     bool separate_depth_stencil;                   /* ... separateDepthStencilLayouts */
     PFN_vkCmdPipelineBarrier2 CmdPipelineBarrier2; /* the core function or the KHR one */
     uint32_t family_count;
-    VkQueueFlags families[256]; /* capabilities by family index */
+    VkQueueFlags families[MAX_FAMILIES]; /* capabilities by family index */
 
     /* By handle. Values: struct image, image_view, ... of the headers beside this one. */
     struct handle_map images, views, render_passes, framebuffers, swapchains, memories;
     struct handle_map pools, command_buffers;
-    struct handle_map queues, semaphores, fences;
+    struct handle_map queues;
 
     /* What the queues have done so far: device-wide image states, queues, semaphores, fences. Held for short
      * computations, never over a call down. Taken before no other lock of the layer but report.c's. */
     pthread_mutex_t lock;
+    struct queue_set *queue_set; /* queue.h; under lock */
 
     atomic_uint_fast64_t image_ordinal; /* counts creations, for fingerprints */
     struct sync_counters counters;
     struct finding_table *findings; /* what was reported already, see finding.h */
 };
 
-/* What vkCreateDevice may add for this half; see device.c. To be called before the device below is created.
- */
-struct sync_features {
-    bool added_sync2_extension; /* the layer named VK_KHR_synchronization2 */
-    bool sync2;                 /* synchronization2 is enabled, by whomever */
-};
-
-/* After the device below was created. NULL where the half is off or on out of memory; then nothing is
+/* After the device below was created; `info` is the application's. NULL on out of memory; then nothing is
  * tracked. */
-struct device_sync *device_sync_create(struct device *device, const VkDeviceCreateInfo *info,
-                                       const struct sync_features *features);
+struct device_sync *device_sync_create(struct device *device, const VkDeviceCreateInfo *info);
 
 /* While the device below still lives: writes the summary (log, report), destroys patch pools and fences. NULL
  * is safe. */
 void device_sync_destroy(struct device_sync *sync);
-
-/* vkGetDeviceQueue(2) registers the queue; see queue.h. */
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "sync/access.h"
 #include "sync/device_sync.h"
+#include "sync/object.h"
 #include "sync/subresource.h"
 
 /* Why an image is left alone. The reasons are those of the design; 0: it is tracked. */
@@ -35,6 +36,7 @@ struct image {
     atomic_bool destroyed;  /* the application's handle is gone: nothing is repaired any more */
     bool exclusive;         /* VK_SHARING_MODE_EXCLUSIVE */
     bool three_d;
+    bool disjoint; /* each plane is bound to memory of its own */
     uint8_t aspect_count;
     VkImageAspectFlagBits
         aspects[2]; /* by aspect index; planes of a non-disjoint multi-planar image count as COLOR */
@@ -43,11 +45,11 @@ struct image {
     uint32_t ordinal;            /* the n-th image of the device */
     struct swapchain *swapchain; /* NULL: none */
     uint32_t swapchain_index;
-    struct memory_binding *binding; /* see image.c; under sync->lock */
-    char *name;                     /* by debug utils; under sync->lock; NULL: none */
-    struct subresource_map state;   /* of struct access; under sync->lock. 3D images: one layer, since a
-                                       transition covers all   slices (spec, VkImageSubresourceRange) */
-    struct access first;            /* its storage while uniform */
+    struct memory_binding *bindings; /* see image_memory.c; under sync->lock */
+    char *name;                      /* by debug utils; under sync->lock; NULL: none */
+    struct subresource_map state;    /* of struct access; under sync->lock. 3D images: one layer, since a
+                                        transition covers all   slices (spec, VkImageSubresourceRange) */
+    struct access first;             /* its storage while uniform */
     uint64_t
         touched;   /* number of the last submit call that changed `state`; under sync->lock; see submit.c */
     bool acquired; /* of a swapchain image; under sync->lock. Others: true */
@@ -56,6 +58,7 @@ struct image {
 };
 
 struct image_view {
+    struct object object;
     struct image *image; /* holds a reference; never NULL */
     struct subresource_range
         range;                  /* in the image's terms: aspects by index, slices of 3D images as layer 0 */
@@ -66,6 +69,7 @@ struct image_view {
  * take a reference to keep it. */
 struct image *image_find(struct device_sync *sync, VkImage handle);
 struct image_view *image_view_find(struct device_sync *sync, VkImageView handle);
+void image_view_release(struct image_view *view); /* NULL is safe */
 
 void image_acquire(struct image *image);
 void image_release(struct image *image); /* frees with the last reference. NULL is safe. */
@@ -75,10 +79,14 @@ static inline bool image_is_tracked(const struct image *image)
     return atomic_load_explicit(&image->untracked, memory_order_relaxed) == IMAGE_TRACKED;
 }
 
+/* The aspects of a format by index; returns how many. Planes of multi-planar formats count as COLOR. */
+uint8_t image_format_aspects(VkFormat format, VkImageAspectFlagBits aspects[2]);
+
 /* The application's range in the image's terms. VK_REMAINING_... are resolved; DEPTH|STENCIL, COLOR and
- * PLANE_n become indices; a depth/stencil image's range that names one aspect covers both where
- * `whole_depth_stencil` (barriers without separateDepthStencilLayouts). False if it isn't within the image:
- * then leave it alone. */
+ * PLANE_n become indices (aspects that the image doesn't have are left out, as drivers do); a depth/stencil
+ * image's range that names one aspect covers both where `whole_depth_stencil` (barriers without
+ * separateDepthStencilLayouts). False if it isn't within the image: what a command does to the image is then
+ * unknown. */
 bool image_range(const struct image *image, const VkImageSubresourceRange *range, bool whole_depth_stencil,
                  struct subresource_range *out);
 bool image_layers_range(const struct image *image, const VkImageSubresourceLayers *layers,
@@ -87,13 +95,16 @@ bool image_layers_range(const struct image *image, const VkImageSubresourceLayer
 /* The reverse, for barriers. */
 VkImageSubresourceRange image_vk_range(const struct image *image, const struct subresource_range *range);
 
-/* Swapchain images, made known by vkGetSwapchainImagesKHR. */
+/* Swapchain images, made known by vkGetSwapchainImagesKHR. Takes a reference to the swapchain; not acquired.
+ * NULL on out of memory: the handle is unknown. */
 struct image *image_create_for_swapchain(struct device_sync *sync, VkImage handle,
                                          struct swapchain *swapchain, uint32_t index,
                                          const VkSwapchainCreateInfoKHR *info);
-/* The application's handle is gone, and with it its name in the maps. */
+/* The application's handle is gone, and with it its place in the maps and its reference. To be called before
+ * the image is destroyed; not under sync->lock. */
 void image_forget(struct image *image);
-/* From now on left alone for good. Any thread. */
+void image_abandon(struct image *image); /* the same, but for the maps: while all of them are torn down */
+/* From now on left alone for good; the first reason stays. Any thread. */
 void image_set_untracked(struct image *image, enum image_untracked reason);
 
 /* Of vkSetDebugUtilsObjectNameEXT; hook_SetDebugUtilsObjectNameEXT lives in image.c, and asks

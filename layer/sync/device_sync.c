@@ -1,0 +1,138 @@
+#include "sync/device_sync.h"
+
+#include <stdlib.h>
+
+#include "device_request.h"
+#include "sync/command_buffer.h"
+#include "sync/finding.h"
+#include "sync/newer.h"
+#include "sync/object.h"
+#include "sync/queue.h"
+
+static uint32_t queue_count(const VkDeviceCreateInfo *info)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < info->queueCreateInfoCount; i++)
+        count += info->pQueueCreateInfos[i].queueCount;
+    return count;
+}
+
+static void read_families(struct device_sync *sync)
+{
+    const struct instance *instance = sync->device->instance;
+    uint32_t count = 0;
+    instance->next.GetPhysicalDeviceQueueFamilyProperties(sync->device->physical, &count, NULL);
+    VkQueueFamilyProperties *families = calloc(count ? count : 1, sizeof(*families));
+    if (!families)
+        return;
+    instance->next.GetPhysicalDeviceQueueFamilyProperties(sync->device->physical, &count, families);
+    sync->family_count = count < MAX_FAMILIES ? count : MAX_FAMILIES;
+    for (uint32_t i = 0; i < sync->family_count; i++)
+        sync->families[i] = families[i].queueFlags;
+    free(families);
+}
+
+static void all_maps(struct device_sync *sync, struct handle_map *out[])
+{
+    struct handle_map *maps[MAP_COUNT] = {&sync->images,       &sync->views,           &sync->render_passes,
+                                          &sync->framebuffers, &sync->swapchains,      &sync->memories,
+                                          &sync->pools,        &sync->command_buffers, &sync->queues};
+    for (uint32_t i = 0; i < MAP_COUNT; i++)
+        out[i] = maps[i];
+}
+
+static void read_mode(struct device_sync *sync, const VkDeviceCreateInfo *info)
+{
+    struct instance *instance = sync->device->instance;
+    const struct settings_values *values = &instance->settings.values;
+    char text[128];
+    const char *newer = newer_reason(info, sync->device->api_version, text, sizeof(text));
+    sync->mode = values->barriers == SETTINGS_BARRIERS_REPAIR ? SYNC_REPAIR : SYNC_REPORT;
+    if (newer) {
+        sync->newer = true;
+        sync->mode = SYNC_REPORT;
+        report_log(instance->report, REPORT_INFO,
+                   "barriers are left alone: this build doesn't know %s, which the application uses", newer);
+    }
+    sync->merge = sync->mode == SYNC_REPAIR && values->merge;
+}
+
+struct device_sync *device_sync_create(struct device *device, const VkDeviceCreateInfo *info)
+{
+    struct device_sync *sync = calloc(1, sizeof(*sync));
+    struct handle_map *maps[MAP_COUNT];
+    if (!sync)
+        return NULL;
+    sync->device = device;
+    read_mode(sync, info);
+    read_families(sync);
+    sync->app_sync2 = device_request_has_sync2(info);
+    sync->separate_depth_stencil = device_request_has_separate_layouts(info);
+    sync->CmdPipelineBarrier2 = device->next.CmdPipelineBarrier2 ? device->next.CmdPipelineBarrier2
+                                                                 : device->next.CmdPipelineBarrier2KHR;
+    sync->sync2 = device->sync2 && sync->CmdPipelineBarrier2;
+    all_maps(sync, maps);
+    for (uint32_t i = 0; i < MAP_COUNT; i++)
+        handle_map_init(maps[i]);
+    pthread_mutex_init(&sync->lock, NULL);
+    sync->findings = finding_table_create();
+    uint32_t queues = queue_count(info);
+    if (sync->family_count && queues && queues <= MAX_QUEUES && queues_create(sync, queues))
+        return sync;
+    device_sync_destroy(sync);
+    return NULL;
+}
+
+static void report_summary(struct device_sync *sync)
+{
+    struct report *report = sync->device->instance->report;
+    struct sync_counters *c = &sync->counters;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {
+        {"calls_in", atomic_load(&c->calls_in)},
+        {"calls_out", atomic_load(&c->calls_out)},
+        {"images_in", atomic_load(&c->images_in)},
+        {"images_out", atomic_load(&c->images_out)},
+        {"record_repairs", atomic_load(&c->record_repairs)},
+        {"rewritten", atomic_load(&c->rewritten)},
+        {"submit_repairs", atomic_load(&c->submit_repairs)},
+        {"patches", atomic_load(&c->patches)},
+        {"present_repairs", atomic_load(&c->present_repairs)},
+        {"reported", atomic_load(&c->reported)},
+        {"unpatchable", atomic_load(&c->unpatchable)},
+        {"images_unknown", atomic_load(&c->images_unknown)},
+    };
+    struct report_event event;
+    report_event_begin(&event, report, "barriers");
+    report_event_string(&event, "mode", sync->mode == SYNC_REPAIR ? "repair" : "report");
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        report_event_number(&event, counts[i].name, counts[i].value);
+    report_event_end(&event, report);
+    report_log(
+        report, REPORT_INFO,
+        "%llu barrier calls, %llu given down; repairs: %llu before commands, %llu barriers rewritten, %llu "
+        "before command buffers, %llu before presents; %llu only reported",
+        (unsigned long long)counts[0].value, (unsigned long long)counts[1].value,
+        (unsigned long long)counts[4].value, (unsigned long long)counts[5].value,
+        (unsigned long long)counts[6].value, (unsigned long long)counts[8].value,
+        (unsigned long long)counts[9].value);
+}
+
+void device_sync_destroy(struct device_sync *sync)
+{
+    struct handle_map *maps[MAP_COUNT];
+    if (!sync)
+        return;
+    report_summary(sync);
+    finding_table_destroy(sync, sync->findings);
+    queues_destroy(sync);
+    command_buffers_destroy(sync);
+    objects_destroy(sync);
+    all_maps(sync, maps);
+    for (uint32_t i = 0; i < MAP_COUNT; i++)
+        handle_map_finish(maps[i]);
+    pthread_mutex_destroy(&sync->lock);
+    free(sync);
+}

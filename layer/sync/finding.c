@@ -1,0 +1,199 @@
+#include "sync/finding.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache/hash.h"
+#include "enums.h"
+#include "sync_commands.h"
+
+#define SLOTS 1024 /* kinds of faults that are told apart; later ones are only counted */
+
+/* A kind of fault that was said already. */
+struct known_finding {
+    uint64_t fingerprint; /* 0: free */
+    uint64_t count;
+};
+
+struct finding_table {
+    pthread_mutex_t lock;
+    uint32_t used;
+    struct known_finding slots[SLOTS];
+};
+
+struct finding_table *finding_table_create(void)
+{
+    struct finding_table *table = calloc(1, sizeof(*table));
+    if (table)
+        pthread_mutex_init(&table->lock, NULL);
+    return table;
+}
+
+void finding_table_destroy(struct device_sync *sync, struct finding_table *table)
+{
+    struct report *report = sync->device->instance->report;
+    if (!table)
+        return;
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        char text[17];
+        struct report_event event;
+        if (!table->slots[i].fingerprint || table->slots[i].count < 2)
+            continue;
+        snprintf(text, sizeof(text), "%016" PRIx64, table->slots[i].fingerprint);
+        report_event_begin(&event, report, "repeated");
+        report_event_string(&event, "fingerprint", text);
+        report_event_number(&event, "count", table->slots[i].count);
+        report_event_end(&event, report);
+    }
+    pthread_mutex_destroy(&table->lock);
+    free(table);
+}
+
+/* Counts; true for the first of its kind. */
+static bool is_new(struct finding_table *table, uint64_t fingerprint)
+{
+    bool found = false;
+    if (!table)
+        return false;
+    pthread_mutex_lock(&table->lock);
+    for (uint32_t i = (uint32_t)fingerprint % SLOTS, n = 0; n < SLOTS; i = (i + 1) % SLOTS, n++) {
+        struct known_finding *slot = &table->slots[i];
+        if (slot->fingerprint == fingerprint) {
+            slot->count++;
+            break;
+        }
+        if (!slot->fingerprint) {
+            slot->fingerprint = fingerprint;
+            slot->count = 1;
+            found = true;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&table->lock);
+    return found;
+}
+
+static const char *kind_name(enum finding_kind kind)
+{
+    static const char *const names[] = {
+        [FINDING_MISSING_TRANSITION] = "missing transition",
+        [FINDING_WRONG_OLD_LAYOUT] = "wrong oldLayout",
+        [FINDING_PRESENT_LAYOUT] = "presented in a wrong layout",
+        [FINDING_INSIDE_RENDER_PASS] = "transition needed inside a render pass",
+        [FINDING_UNORDERED] = "in use on another queue with no dependency between",
+        [FINDING_OTHER_FAMILY] = "owned by another queue family",
+        [FINDING_RELEASED] = "used between release and acquire",
+        [FINDING_NEVER_RELEASED] = "acquired without release",
+        [FINDING_DESTROYED_IN_USE] = "destroyed while in use",
+    };
+    return names[kind];
+}
+
+static const char *place_name(enum finding_place place)
+{
+    static const char *const names[] = {
+        [PLACE_BEFORE_COMMAND] = "before the command",
+        [PLACE_REWRITTEN] = "in the application's barrier",
+        [PLACE_BEFORE_COMMAND_BUFFER] = "before the command buffer",
+        [PLACE_BEFORE_PRESENT] = "before the present",
+        [PLACE_NOWHERE] = "nowhere",
+    };
+    return names[place];
+}
+
+/* "depth mips 0..3 layers 2": what a line of text says of a range. */
+static void describe_range(const struct finding *finding, char *text, size_t size)
+{
+    VkImageSubresourceRange range = image_vk_range(finding->image, &finding->range);
+    const char *aspects = range.aspectMask == VK_IMAGE_ASPECT_DEPTH_BIT     ? "depth "
+                          : range.aspectMask == VK_IMAGE_ASPECT_STENCIL_BIT ? "stencil "
+                          : range.aspectMask & VK_IMAGE_ASPECT_COLOR_BIT    ? ""
+                                                                            : "depth and stencil ";
+    snprintf(text, size, "%smips %u..%u layers %u..%u", aspects, range.baseMipLevel,
+             range.baseMipLevel + range.levelCount - 1, range.baseArrayLayer,
+             range.baseArrayLayer + range.layerCount - 1);
+}
+
+/* The image's debug name, else its number by creation; the application's own text, and stable between runs.
+ */
+static void describe_image(struct device_sync *sync, const struct finding *finding, char *text, size_t size)
+{
+    pthread_mutex_lock(&sync->lock);
+    if (finding->image->name)
+        snprintf(text, size, "\"%s\"", finding->image->name);
+    else
+        snprintf(text, size, "#%u", finding->image->ordinal);
+    pthread_mutex_unlock(&sync->lock);
+}
+
+static uint64_t fingerprint_of(const struct finding *finding, const char *image)
+{
+    char text[1024];
+    int length =
+        snprintf(text, sizeof(text), "%d|%s|%s|%s|%d|%d", finding->kind, sync_command_name(finding->command),
+                 image, finding->labels ? finding->labels : "", (int)finding->had, (int)finding->needed);
+    size_t size = length < (int)sizeof(text) ? (size_t)length : sizeof(text) - 1;
+    uint64_t hash = hash64_of(text, size);
+    return hash ? hash : 1;
+}
+
+static enum report_level level_of(const struct device_sync *sync, const struct finding *finding)
+{
+    if (sync->mode == SYNC_REPORT)
+        return REPORT_ERROR;
+    return finding->place == PLACE_NOWHERE ? REPORT_WARNING : REPORT_INFO;
+}
+
+static void say(struct device_sync *sync, const struct finding *finding, const char *image,
+                uint64_t fingerprint)
+{
+    struct report *report = sync->device->instance->report;
+    char range[96], handle[24], hash[24];
+    const char *labels = finding->labels ? finding->labels : "";
+    describe_range(finding, range, sizeof(range));
+    snprintf(handle, sizeof(handle), "0x%" PRIx64, HANDLE_KEY(finding->image->handle));
+    snprintf(hash, sizeof(hash), "%016" PRIx64, fingerprint);
+    VkImageSubresourceRange where = image_vk_range(finding->image, &finding->range);
+
+    struct report_event event;
+    report_event_begin(&event, report,
+                       sync->mode == SYNC_REPORT || finding->place == PLACE_NOWHERE ? "fault" : "repair");
+    report_event_string(&event, "kind", kind_name(finding->kind));
+    report_event_string(&event, "place", place_name(finding->place));
+    report_event_string(&event, "command", sync_command_name(finding->command));
+    report_event_string(&event, "had", enum_VkImageLayout_name(finding->had));
+    report_event_string(&event, "needed", enum_VkImageLayout_name(finding->needed));
+    report_event_string(&event, "image", handle);
+    report_event_string(&event, "name", image);
+    report_event_number(&event, "aspects", where.aspectMask);
+    report_event_number(&event, "mip", where.baseMipLevel);
+    report_event_number(&event, "mips", where.levelCount);
+    report_event_number(&event, "layer", where.baseArrayLayer);
+    report_event_number(&event, "layers", where.layerCount);
+    report_event_string(&event, "labels", labels);
+    report_event_string(&event, "command_buffer", finding->command_buffer);
+    report_event_string(&event, "fingerprint", hash);
+    report_event_end(&event, report);
+
+    report_log(report, level_of(sync, finding),
+               "%s: image %s (%s), %s, in %s, needed in %s%s%s by %s%s%s; %s %s", kind_name(finding->kind),
+               image, handle, range, enum_VkImageLayout_name(finding->had),
+               enum_VkImageLayout_name(finding->needed), labels[0] ? " under " : "", labels,
+               sync_command_name(finding->command), finding->command_buffer ? " of " : "",
+               finding->command_buffer ? finding->command_buffer : "",
+               sync->mode == SYNC_REPORT || finding->place == PLACE_NOWHERE ? "not repaired" : "repaired",
+               finding->place == PLACE_NOWHERE ? "" : place_name(finding->place));
+}
+
+void finding_report(struct device_sync *sync, const struct finding *finding)
+{
+    char image[256];
+    if (sync->mode == SYNC_REPORT || finding->place == PLACE_NOWHERE)
+        atomic_fetch_add_explicit(&sync->counters.reported, 1, memory_order_relaxed);
+    describe_image(sync, finding, image, sizeof(image));
+    uint64_t fingerprint = fingerprint_of(finding, image);
+    if (is_new(sync->findings, fingerprint))
+        say(sync, finding, image, fingerprint);
+}

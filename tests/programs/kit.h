@@ -1,0 +1,119 @@
+/* A small Vulkan application for the barrier cases: images, buffers, command buffers, submits, a headless
+ * swapchain. Every failure ends the program. What it computed comes out as a hash of what it read back. */
+#ifndef PROGRAMS_KIT_H
+#define PROGRAMS_KIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <vulkan/vulkan.h>
+
+struct kit_options {
+    bool correct;  /* all barriers that are needed; else the case's faults */
+    bool sync2;    /* synchronization2 is enabled and used */
+    bool separate; /* separateDepthStencilLayouts is enabled */
+    bool swapchain;
+};
+
+#define KIT_MAX 64
+
+struct kit {
+    struct kit_options options;
+    VkInstance instance;
+    VkPhysicalDevice physical;
+    VkPhysicalDeviceMemoryProperties memory;
+    VkDevice device;
+    uint32_t family, second_family; /* the second: without graphics where there is one, else the same */
+    VkQueue queue, second_queue; /* the second: of second_family, or the family's second queue, or the same */
+    VkCommandPool pool, second_pool;
+    VkSurfaceKHR surface;
+    VkSwapchainKHR swapchain;
+    VkImage swapchain_images[KIT_MAX];
+    uint64_t hash;
+    /* To be destroyed. */
+    VkImage images[KIT_MAX];
+    VkImageView views[KIT_MAX];
+    struct {
+        VkBuffer buffer;
+        void *data;
+        VkDeviceSize size;
+    } buffers[KIT_MAX];
+    VkDeviceMemory memories[2 * KIT_MAX];
+    VkRenderPass passes[KIT_MAX];
+    VkFramebuffer framebuffers[KIT_MAX];
+    VkSemaphore semaphores[KIT_MAX];
+    uint32_t image_count, view_count, buffer_count, memory_count, pass_count, framebuffer_count,
+        semaphore_count;
+};
+
+void kit_check(VkResult result, const char *what);
+void kit_init(struct kit *kit, const struct kit_options *options);
+void kit_finish(struct kit *kit); /* waits for the device */
+
+#define KIT_SIDE 16 /* texels */
+
+struct kit_image_info {
+    VkFormat format;              /* R8G8B8A8_UNORM */
+    uint32_t side;                /* KIT_SIDE */
+    uint32_t mips, layers, depth; /* 1; depth over 1: a 3D image */
+    VkImageUsageFlags usage;      /* transfers and colour attachment */
+    VkImageCreateFlags flags;
+};
+VkImage kit_image(struct kit *kit, const struct kit_image_info *info); /* NULL: all defaults */
+VkImageView kit_view(struct kit *kit, VkImage image, VkFormat format, VkImageAspectFlags aspects);
+VkBuffer kit_buffer(struct kit *kit, VkDeviceSize size); /* host-visible, filled with a pattern */
+VkSemaphore kit_semaphore(struct kit *kit);
+
+VkCommandBuffer kit_begin(struct kit *kit);
+VkCommandBuffer kit_begin_on(struct kit *kit, VkCommandPool pool, VkCommandBufferUsageFlags flags);
+VkCommandBuffer kit_begin_secondary(struct kit *kit);
+void kit_end(VkCommandBuffer commands);
+void kit_submit(struct kit *kit, VkCommandBuffer commands); /* to the first queue, no semaphore, no wait */
+void kit_submit_on(VkQueue queue, VkCommandBuffer commands, VkSemaphore wait, VkPipelineStageFlags wait_stage,
+                   VkSemaphore signal);
+
+struct kit_range {
+    VkImageAspectFlags aspects;
+    uint32_t mip, mips, layer, layers;
+};
+#define KIT_COLOR ((struct kit_range){VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1})
+#define KIT_ALL                                                                                              \
+    ((struct kit_range){VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS})
+
+/* A transition with the stages and accesses that its layouts stand for (kit_transition_families: between
+ * queue families). */
+void kit_transition(struct kit *kit, VkCommandBuffer commands, VkImage image, struct kit_range range,
+                    VkImageLayout from, VkImageLayout to);
+/* The same in the correct variant alone: what a faulty program forgot. */
+void kit_needed(struct kit *kit, VkCommandBuffer commands, VkImage image, struct kit_range range,
+                VkImageLayout from, VkImageLayout to);
+void kit_transition_families(struct kit *kit, VkCommandBuffer commands, VkImage image, struct kit_range range,
+                             VkImageLayout from, VkImageLayout to, uint32_t from_family, uint32_t to_family);
+/* Everything before is done and visible to everything after; no image. */
+void kit_memory_barrier(struct kit *kit, VkCommandBuffer commands);
+
+/* Clears with a colour that depends on `value`; the range is in TRANSFER_DST_OPTIMAL. */
+void kit_clear(struct kit *kit, VkCommandBuffer commands, VkImage image, struct kit_range range,
+               uint32_t value);
+void kit_upload(struct kit *kit, VkCommandBuffer commands, VkBuffer from, VkImage image, uint32_t mip,
+                uint32_t layer);
+/* Mip or layer to mip or layer, TRANSFER_SRC_OPTIMAL to TRANSFER_DST_OPTIMAL. */
+void kit_blit(struct kit *kit, VkCommandBuffer commands, VkImage from, uint32_t from_mip, uint32_t from_layer,
+              VkImage to, uint32_t to_mip, uint32_t to_layer);
+/* Into a buffer of its own, in TRANSFER_SRC_OPTIMAL, with a host barrier; kit_hash() reads it after a wait.
+ */
+VkBuffer kit_read(struct kit *kit, VkCommandBuffer commands, VkImage image, uint32_t mip, uint32_t layer);
+VkBuffer kit_read_aspect(struct kit *kit, VkCommandBuffer commands, VkImage image,
+                         VkImageAspectFlagBits aspect);
+void kit_wait(struct kit *kit);
+void kit_hash(struct kit *kit, VkBuffer buffer);
+
+/* A render pass with one attachment, cleared (or loaded) with a colour, without draws. */
+VkRenderPass kit_pass(struct kit *kit, VkFormat format, VkAttachmentLoadOp load, VkImageLayout initial,
+                      VkImageLayout during, VkImageLayout final);
+void kit_run_pass(struct kit *kit, VkCommandBuffer commands, VkRenderPass pass, VkImageView view);
+/* Dynamic rendering of one colour attachment. */
+void kit_render(struct kit *kit, VkCommandBuffer commands, VkImageView view, VkImageLayout layout,
+                VkAttachmentLoadOp load, VkRenderingFlags flags);
+
+#endif

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""The barrier cases (barrier_cases) as a user would run them, judged from below the layer.
+
+    test_barriers.py PROGRAMS LAYER FAULT_MANIFEST [unittest's arguments]
+
+Judges: the layout oracle of the fault-injecting driver; Khronos validation (core and synchronization), Debian's and the
+current one that Debian's chromium package brings, on lavapipe, or on the fault-injecting driver where lavapipe lacks
+something. A faulty case must be told of without the layer and silent with it; a correct one silent in both, with no
+repair counted and the same calls reaching the driver. Results are the same always.
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAMS, LAYER, FAULT = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+PROGRAM = os.path.join(PROGRAMS, "barrier_cases")
+CHROMIUM = "/usr/lib/chromium/libVkLayer_khronos_validation.so"
+DEBIAN = "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json"
+LAVAPIPE = next(iter(glob.glob("/usr/share/vulkan/icd.d/lvp_icd*.json")), None)
+SANITIZED = os.environ.get("RC_SANITIZED")
+# What says that something was done to a program.
+REPAIRS = ("record_repairs", "rewritten", "submit_repairs", "present_repairs", "reported", "unpatchable")
+# lavapipe 22.3 has no headless surface, and one queue; the other driver has three families, so that there nothing of
+# L36 is left out.
+NEED_FAULT_DRIVER = ("L19", "L20", "L22")
+NOT_FAULTY_ON_FAULT_DRIVER = ("L36",)
+MESSAGE = re.compile(r"(?:VUID|SYNC-HAZARD|UNASSIGNED|WARNING-)[A-Za-z0-9_-]+")
+
+
+def cases():
+    lines = subprocess.run([PROGRAM, "--list"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [(name, kind == "faults") for name, kind in (line.split() for line in lines)]
+
+
+def variants(name):
+    result = [(), ("--sync2",)]
+    if name.startswith("L34"):
+        result.append(("--sync2", "--separate"))
+    return result
+
+
+class Run:
+    """One process: its hash, what the judge said, and what the layer counted."""
+
+    def __init__(self, judge, name, options, layer, merge=True, program=PROGRAM):
+        with tempfile.TemporaryDirectory() as folder:
+            env = {k: v for k, v in os.environ.items() if not k.startswith(("VK_", "XDG_", "FAULT_"))}
+            env.update(HOME=folder, XDG_DATA_HOME=folder + "/data", XDG_CONFIG_HOME=folder, XDG_CACHE_HOME=folder,
+                       VK_LOADER_LAYERS_DISABLE="*device_select*", NODEVICE_SELECT="1", ASAN_OPTIONS="detect_leaks=0",
+                       VK_ROBUST_CACHE_CACHE="false", VK_ROBUST_CACHE_PRESET="repair",
+                       VK_ROBUST_CACHE_MERGE="true" if merge else "false",
+                       VK_ROBUST_CACHE_REPORT_FILE=folder + "/report", VK_LAYER_PATH=folder)
+            if layer:
+                self.install_layer(folder)
+                env["ENABLE_ROBUST_CACHE"] = "1"
+            judge(env, folder, name)
+            done = subprocess.run([program, *([name] if program == PROGRAM else []), *options], env=env, cwd=folder, capture_output=True, text=True,
+                                  stdin=subprocess.DEVNULL, timeout=120, check=False)
+            self.status, self.output, self.errors = done.returncode, done.stdout, done.stderr
+            self.hash = next(iter(re.findall(r'hash"?[=:]"?([0-9a-f]{16})', done.stdout)), None)
+            said = self.lines(folder + "/oracle")
+            # Some cases read what was never written: the layer must neither add to that nor hide it.
+            self.discarded = len([line for line in said if " discarded-read " in line])
+            self.violations = [line for line in said if " discarded-read " not in line]
+            self.messages = sorted(set(MESSAGE.findall(done.stdout)))
+            self.journal = [self.call(l) for l in self.lines(folder + "/journal") if "vkCmd" in l or "vkQueue" in l]
+            events = [json.loads(line) for line in self.lines(folder + "/report")]
+            self.counts = next((e for e in events if e["event"] == "barriers"), None)
+            self.events = events
+
+    @staticmethod
+    def install_layer(folder):
+        """Implicit, so that it stands above validation in every loader."""
+        place = folder + "/data/vulkan/implicit_layer.d"
+        os.makedirs(place)
+        with open(os.path.join(LAYER, "implicit", "VkLayer_robust_cache.json"), encoding="utf-8") as file:
+            manifest = json.load(file)
+        manifest["layer"]["library_path"] = os.path.join(LAYER, "libVkLayer_robust_cache.so")
+        with open(place + "/robust_cache.json", "w", encoding="utf-8") as file:
+            json.dump(manifest, file)
+
+    @staticmethod
+    def lines(path):
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as file:
+            return file.read().splitlines()
+
+    @staticmethod
+    def call(line):
+        """A journal line without what differs from run to run."""
+        return re.sub(r"0x[0-9a-f]{6,}|\b[0-9]{9,}\b|tid=[0-9]+", "*", re.sub(r"^\S+ ", "", line))
+
+    def told(self):
+        return self.violations + self.messages
+
+
+def oracle(env, folder, name):
+    env.update(VK_DRIVER_FILES=FAULT, VK_ICD_FILENAMES=FAULT,
+               FAULT_DRIVER="oracle=1;oracle_file=%s/oracle;journal=%s/journal;journal_commands=1" % (folder, folder))
+
+
+def validation(manifest, sync_key):
+    def judge(env, folder, name):
+        driver = FAULT if name.startswith(NEED_FAULT_DRIVER) else LAVAPIPE
+        os.makedirs(folder + "/layers")
+        with open(folder + "/layers/validation.json", "w", encoding="utf-8") as file:
+            json.dump(manifest, file)
+        with open(folder + "/vk_layer_settings.txt", "w", encoding="utf-8") as file:
+            file.write("khronos_validation.enable_message_limit = false\nkhronos_validation.report_flags = error\n"
+                       "khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG\n"
+                       "khronos_validation.log_filename = stdout\n" + sync_key + "\n")
+        env.update(VK_DRIVER_FILES=driver, VK_ICD_FILENAMES=driver, VK_LAYER_PATH=folder + "/layers",
+                   VK_LAYER_SETTINGS_PATH=folder, VK_INSTANCE_LAYERS="VK_LAYER_KHRONOS_validation")
+    return judge
+
+
+def chromium_manifest():
+    return {"file_format_version": "1.2.0",
+            "layer": {"name": "VK_LAYER_KHRONOS_validation", "type": "GLOBAL", "library_path": CHROMIUM,
+                      "api_version": "1.4.300", "implementation_version": "1", "description": "Khronos validation"}}
+
+
+def debian_manifest():
+    with open(DEBIAN, encoding="utf-8") as file:
+        manifest = json.load(file)
+    library = manifest["layer"]["library_path"]
+    if "/" not in library:
+        manifest["layer"]["library_path"] = next(iter(glob.glob("/usr/lib/*/" + library)))
+    return manifest
+
+
+class Cases:
+    """One judge; the class below it names which."""
+
+    judge = None
+
+    def check(self, run, what):
+        self.assertEqual(run.status, 0, "%s: %s%s" % (what, run.output, run.errors))
+
+    def test_correct(self):
+        for name, _ in cases():
+            for options in variants(name):
+                with self.subTest(case=name, options=options):
+                    plain, layered = (Run(type(self).judge, name, options, layer) for layer in (False, True))
+                    self.check(plain, "without the layer")
+                    self.check(layered, "with the layer")
+                    self.assertEqual(plain.told(), [])
+                    self.assertEqual(layered.told(), [])
+                    self.assertEqual((plain.hash, plain.discarded), (layered.hash, layered.discarded))
+                    self.assertEqual([layered.counts[key] for key in REPAIRS], [0] * len(REPAIRS), layered.events)
+
+    def test_faulty(self):
+        for name, faulty in cases():
+            for options in variants(name) if faulty else ():
+                with self.subTest(case=name, options=options):
+                    options = (*options, "--faulty")
+                    plain, layered = (Run(type(self).judge, name, options, layer) for layer in (False, True))
+                    self.check(plain, "without the layer")
+                    self.check(layered, "with the layer")
+                    if self.expects_fault(name):
+                        self.assertNotEqual(plain.told(), [])
+                        self.assertGreater(sum(layered.counts[key] for key in REPAIRS[:4]), 0)
+                    self.assertEqual(layered.told(), [], layered.events)
+                    self.assertEqual((plain.hash, plain.discarded), (layered.hash, layered.discarded))
+
+    def expects_fault(self, name):
+        return True
+
+
+class WithTheOracle(Cases, unittest.TestCase):
+    judge = staticmethod(oracle)
+
+    def expects_fault(self, name):
+        return not name.startswith(NOT_FAULTY_ON_FAULT_DRIVER)
+
+    def test_correct_programs_come_down_as_they_are(self):
+        for name, _ in cases():
+            for options in variants(name):
+                with self.subTest(case=name, options=options):
+                    plain, layered = (Run(oracle, name, options, layer, merge=False) for layer in (False, True))
+                    self.assertTrue(plain.journal)
+                    self.assertEqual(plain.journal, layered.journal)
+
+    def test_merging(self):
+        merged = Run(oracle, "L29-split-barriers", (), True)
+        self.assertEqual(merged.counts["calls_in"] - merged.counts["calls_out"], 30, merged.counts)
+        folded = Run(oracle, "L30-folded", (), True)
+        self.assertEqual(folded.counts["images_in"] - folded.counts["images_out"], 1, folded.counts)
+        apart = Run(oracle, "L44-chained", (), True)
+        # The last of the five may stand beside COMPUTE -> FRAGMENT; the two before it may not be one.
+        self.assertEqual(apart.counts["calls_in"] - apart.counts["calls_out"], 1, apart.counts)
+
+
+class MapLoader(unittest.TestCase):
+    """L40, L51: loader threads and one that renders; see map_loader.h."""
+
+    small = ("--textures", "100", "--texture-bytes", "4000000", "--buffers", "200", "--buffer-bytes", "1000000")
+
+    def run_mode(self, mode, barriers, layer):
+        done = Run(oracle, "map_loader", ("--mode", mode, "--barriers", barriers, *self.small), layer,
+                   program=os.path.join(PROGRAMS, "map_loader"))
+        self.assertEqual(done.status, 0, done.output + done.errors)
+        return done
+
+    def test_correct_barriers(self):
+        for mode in ("direct", "transfer", "submitters", "secondary"):
+            with self.subTest(mode=mode):
+                layered = self.run_mode(mode, "correct", True)
+                self.assertEqual(layered.violations, [])
+                self.assertEqual([layered.counts[key] for key in REPAIRS], [0] * len(REPAIRS), layered.events)
+
+    def test_no_barriers(self):
+        for mode in ("direct", "submitters", "secondary"):
+            with self.subTest(mode=mode):
+                plain, layered = (self.run_mode(mode, "none", layer) for layer in (False, True))
+                self.assertNotEqual(plain.violations, [])
+                self.assertEqual(layered.violations, [])
+
+
+@unittest.skipIf(SANITIZED, "the oracle judges sanitized builds")
+@unittest.skipUnless(os.path.exists(CHROMIUM) and LAVAPIPE, "no current validation here (Debian's chromium)")
+class WithCurrentValidation(Cases, unittest.TestCase):
+    judge = staticmethod(validation(chromium_manifest(), "khronos_validation.validate_sync = true"))
+
+
+@unittest.skipIf(SANITIZED, "the oracle judges sanitized builds")
+@unittest.skipUnless(os.path.exists(DEBIAN) and LAVAPIPE, "no validation layer here")
+class WithDebiansValidation(Cases, unittest.TestCase):
+    judge = staticmethod(validation(
+        debian_manifest() if os.path.exists(DEBIAN) else None,
+        "khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT"))
+
+    def expects_fault(self, name):
+        """1.3.239 doesn't see all of them."""
+        return False
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
