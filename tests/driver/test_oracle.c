@@ -1,5 +1,6 @@
 /* The layout oracle: sequences that break one rule each, and their correct counterparts. With the argument
  * `validated` each runs under Khronos validation, which has to come to the same verdict. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -709,6 +710,74 @@ static void imageless_wrong(struct scene *s)
     imageless(s, SAMPLED);
 }
 
+/* Rendered in the first subpass, in GENERAL and with a dependency on itself in the second. */
+static VkRenderPass two_subpasses(struct scene *s)
+{
+    const VkAttachmentDescription attachment = {
+        .format = SCENE_COLOR,
+        .samples = VK_SAMPLE_COUNT_1_BIT,
+        .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+        .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
+        .stencilLoadOp = VK_ATTACHMENT_LOAD_OP_DONT_CARE,
+        .stencilStoreOp = VK_ATTACHMENT_STORE_OP_DONT_CARE,
+        .finalLayout = SOURCE,
+    };
+    const VkAttachmentReference references[] = {{0, COLOR}, {0, GENERAL}};
+    VkSubpassDescription subpasses[] = {{.colorAttachmentCount = 1, .pColorAttachments = &references[0]},
+                                        {.colorAttachmentCount = 1, .pColorAttachments = &references[1]}};
+    VkSubpassDependency dependencies[] = {
+        {.srcSubpass = 0, .dstSubpass = 1, .dependencyFlags = VK_DEPENDENCY_BY_REGION_BIT},
+        {.srcSubpass = 1, .dstSubpass = 1, .dependencyFlags = VK_DEPENDENCY_BY_REGION_BIT},
+    };
+    const VkRenderPassCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+        .attachmentCount = 1,
+        .pAttachments = &attachment,
+        .subpassCount = 2,
+        .pSubpasses = subpasses,
+        .dependencyCount = 2,
+        .pDependencies = dependencies,
+    };
+
+    for (uint32_t i = 0; i < 2; i++) {
+        dependencies[i].srcStageMask = VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT;
+        dependencies[i].dstStageMask = VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT;
+        dependencies[i].srcAccessMask = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT;
+        dependencies[i].dstAccessMask = VK_ACCESS_COLOR_ATTACHMENT_READ_BIT;
+    }
+    return scene_pass(s, &info);
+}
+
+static void barrier_in_second_subpass(struct scene *s, VkImageLayout layout)
+{
+    VkImage image = scene_color(s);
+    VkImageView view = scene_color_view(s, image);
+    VkRenderPass pass = two_subpasses(s);
+    VkImageMemoryBarrier barrier = scene_image_barrier(image, layout, layout, SCENE_ALL_COLOR);
+
+    barrier.srcAccessMask = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_COLOR_ATTACHMENT_READ_BIT;
+    scene_begin(s, 0);
+    begin_pass(s, pass, scene_framebuffer(s, pass, 1, &view, NULL), NULL);
+    s->client.vkCmdNextSubpass(s->cmd, VK_SUBPASS_CONTENTS_INLINE);
+    s->client.vkCmdPipelineBarrier(s->cmd, VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT,
+                                   VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT, VK_DEPENDENCY_BY_REGION_BIT,
+                                   0, NULL, 0, NULL, 1, &barrier);
+    s->client.vkCmdEndRenderPass(s->cmd);
+    scene_copy_out(s, image, SOURCE);
+    scene_end(s);
+}
+
+static void subpass_right(struct scene *s)
+{
+    barrier_in_second_subpass(s, GENERAL);
+}
+
+static void subpass_wrong(struct scene *s)
+{
+    barrier_in_second_subpass(s, COLOR);
+}
+
 /* --- Dynamic rendering --- */
 
 static VkRenderingAttachmentInfo attachment_info(VkImageView view, VkImageLayout layout)
@@ -807,6 +876,66 @@ static void dynamic_resolve_right(struct scene *s)
 static void dynamic_resolve_wrong(struct scene *s)
 {
     dynamic_resolve(s, SAMPLED);
+}
+
+static void shading_rate(struct scene *s, VkImageLayout actual)
+{
+    VkImageView color_view = scene_color_view(s, filled(s, COLOR));
+    const VkRenderingAttachmentInfo color = attachment_info(color_view, COLOR);
+    const VkRenderingFragmentShadingRateAttachmentInfoKHR rate = {
+        .sType = VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_SHADING_RATE_ATTACHMENT_INFO_KHR,
+        .imageView = scene_color_view(s, filled(s, actual)),
+        .imageLayout = GENERAL,
+    };
+    const VkRenderingInfo info = {
+        .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+        .pNext = &rate,
+        .renderArea = {{0, 0}, {SCENE_SIZE, SCENE_SIZE}},
+        .layerCount = 1,
+        .colorAttachmentCount = 1,
+        .pColorAttachments = &color,
+    };
+
+    scene_begin(s, 0);
+    s->client.vkCmdBeginRendering(s->cmd, &info);
+    s->client.vkCmdEndRendering(s->cmd);
+    scene_end(s);
+}
+
+static void shading_rate_right(struct scene *s)
+{
+    shading_rate(s, GENERAL);
+}
+
+static void shading_rate_wrong(struct scene *s)
+{
+    shading_rate(s, SAMPLED);
+}
+
+static void planes(struct scene *s, VkImageAspectFlagBits read)
+{
+    const VkImageSubresourceRange second = {VK_IMAGE_ASPECT_PLANE_1_BIT, 0, 1, 0, 1};
+    const VkBufferImageCopy region = {.imageSubresource = {read, 0, 0, 1},
+                                      .imageExtent = {SCENE_SIZE / 2, SCENE_SIZE / 2, 1}};
+    VkImage image = scene_image(s, &(struct scene_image){.format = VK_FORMAT_G8_B8R8_2PLANE_420_UNORM,
+                                                         .flags = VK_IMAGE_CREATE_DISJOINT_BIT});
+
+    scene_begin(s, 0);
+    scene_barrier(s, image, UNDEFINED, DESTINATION);
+    scene_clear(s, image, DESTINATION);
+    scene_barrier_range(s, image, DESTINATION, SOURCE, second);
+    s->client.vkCmdCopyImageToBuffer(s->cmd, image, SOURCE, s->buffer, 1, &region);
+    scene_end(s);
+}
+
+static void planes_right(struct scene *s)
+{
+    planes(s, VK_IMAGE_ASPECT_PLANE_1_BIT);
+}
+
+static void planes_wrong(struct scene *s)
+{
+    planes(s, VK_IMAGE_ASPECT_PLANE_0_BIT);
 }
 
 /* --- Present --- */
@@ -1264,12 +1393,18 @@ static const struct sequence sequences[] = {
     SEQUENCE(separate_wrong, FAULT_ORACLE_USE_LAYOUT, 0),
     SEQUENCE(imageless_right, 0, 0),
     SEQUENCE(imageless_wrong, FAULT_ORACLE_USE_LAYOUT, 0),
+    SEQUENCE(subpass_right, 0, SYNC1),
+    SEQUENCE(subpass_wrong, FAULT_ORACLE_OLD_LAYOUT, SYNC1 | UNVALIDATED),
     SEQUENCE(dynamic_right, 0, 0),
     SEQUENCE(dynamic_wrong, FAULT_ORACLE_USE_LAYOUT, UNVALIDATED),
     SEQUENCE(dynamic_depth_right, 0, 0),
     SEQUENCE(dynamic_depth_wrong, FAULT_ORACLE_USE_LAYOUT, UNVALIDATED),
     SEQUENCE(dynamic_resolve_right, 0, 0),
     SEQUENCE(dynamic_resolve_wrong, FAULT_ORACLE_USE_LAYOUT, UNVALIDATED),
+    SEQUENCE(shading_rate_right, 0, UNVALIDATED),
+    SEQUENCE(shading_rate_wrong, FAULT_ORACLE_USE_LAYOUT, UNVALIDATED),
+    SEQUENCE(planes_right, 0, UNVALIDATED),
+    SEQUENCE(planes_wrong, FAULT_ORACLE_USE_LAYOUT, UNVALIDATED),
     SEQUENCE(present_right, 0, 0),
     SEQUENCE(present_wrong, FAULT_ORACLE_PRESENT_LAYOUT, 0),
     SEQUENCE(present_unwritten, FAULT_ORACLE_DISCARDED_READ, 0),
@@ -1628,6 +1763,60 @@ static void violations_are_written_to_the_file(void **state)
     unlink(path);
 }
 
+/* One thread per queue, each with images of its own. */
+struct submitter {
+    struct scene *scene;
+    uint32_t family;
+    VkImage image;
+};
+
+static void *submit_often(void *context)
+{
+    const struct submitter *submitter = context;
+    struct scene *s = submitter->scene;
+    const VkCommandBufferAllocateInfo allocation = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+        .commandPool = s->pools[submitter->family],
+        .commandBufferCount = 1,
+    };
+    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkImageMemoryBarrier barrier =
+        scene_image_barrier(submitter->image, UNDEFINED, DESTINATION, SCENE_ALL_COLOR);
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1};
+    VkCommandBuffer commands;
+
+    s->client.vkAllocateCommandBuffers(s->client.device, &allocation, &commands);
+    submit.pCommandBuffers = &commands;
+    for (uint32_t i = 0; i < 100; i++) {
+        s->client.vkBeginCommandBuffer(commands, &begin);
+        s->client.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                                       VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
+        s->client.vkEndCommandBuffer(commands);
+        s->client.vkQueueSubmit(s->queues[submitter->family], 1, &submit, VK_NULL_HANDLE);
+        s->client.vkQueueWaitIdle(s->queues[submitter->family]);
+        /* Every second one is wrong: SAMPLED is never the layout. */
+        barrier.oldLayout = i % 2 ? DESTINATION : SAMPLED;
+    }
+    return NULL;
+}
+
+static void threads_are_judged_each_by_itself(void **state)
+{
+    struct submitter submitters[CLIENT_MAX_FAMILIES];
+    pthread_t threads[CLIENT_MAX_FAMILIES];
+    struct scene s;
+
+    scene_start(&s, "oracle=1");
+    for (uint32_t i = 0; i < CLIENT_MAX_FAMILIES; i++) {
+        submitters[i] = (struct submitter){&s, i, scene_color(&s)};
+        assert_int_equal(pthread_create(&threads[i], NULL, submit_often, &submitters[i]), 0);
+    }
+    for (uint32_t i = 0; i < CLIENT_MAX_FAMILIES; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(fault_oracle_violations(FAULT_ORACLE_ALL), CLIENT_MAX_FAMILIES * 50);
+    scene_finish(&s);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -1644,6 +1833,7 @@ int main(int argc, char **argv)
 #endif
         cmocka_unit_test(it_is_off_unless_asked_for),
         cmocka_unit_test(violations_are_written_to_the_file),
+        cmocka_unit_test(threads_are_judged_each_by_itself),
     };
     const struct CMUnitTest judged[] = {cmocka_unit_test(sequences_are_judged_right)};
 
