@@ -45,8 +45,7 @@ struct command_buffer {
     uint32_t family;
     VkQueueFlags queue_flags;
     bool secondary_in_pass; /* RENDER_PASS_CONTINUE */
-    bool failed; /* out of memory or a command that isn't understood: its contract is dropped, everything
-                    passes through */
+    bool failed; /* there was no memory to follow what it does: submitted, it makes every image unknown */
 
     struct arena arena;
     struct contract contract;   /* holds a reference to each image */
@@ -56,11 +55,13 @@ struct command_buffer {
     enum pass_kind pass;
     bool suspending; /* the current or last rendering instance is to be resumed: nothing may stand before that
                       */
-    uint32_t end_count;
+    uint32_t end_count, end_capacity;
     struct pass_end *ends; /* in the arena */
 
-    /* Debug labels open here, as one path "frame/shadow pass". labels[0] is "". Interned, in the arena. */
+    /* Debug labels: all paths that were open somewhere, as "frame/shadow pass"; labels[0] is "". In the
+     * arena. `label` is the one open now. Uses keep such an index. */
     const char **labels;
+    uint32_t *label_parents; /* what is open again when a label ends */
     uint32_t label_count, label_capacity, label;
     char *name; /* by debug utils; malloc'd; under sync->lock */
 };

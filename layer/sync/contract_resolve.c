@@ -12,9 +12,10 @@ struct resolving {
 
 static bool is_over(const struct resolve *resolve, uint8_t queue, uint64_t serial)
 {
-    if (queue == ACCESS_NO_QUEUE || queue == resolve->queue)
-        return true;
-    return serial != ACCESS_SEVERAL && resolve->is_ordered(resolve->context, queue, serial);
+    if (serial == ACCESS_SEVERAL)
+        return false;
+    return queue == ACCESS_NO_QUEUE || queue == resolve->queue ||
+           resolve->is_ordered(resolve->context, queue, serial);
 }
 
 static bool all_is_over(const struct resolve *resolve, const struct access *access)
