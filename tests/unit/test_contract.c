@@ -87,6 +87,7 @@ struct world {
     uint64_t serials[MODEL_QUEUES];
     uint64_t clocks[MODEL_QUEUES][MODEL_QUEUES]; /* [queue][other]: up to which it is ordered */
     uint64_t time;
+    struct item last_patch;
 };
 
 static VkImageAspectFlagBits aspect_of(const struct world *world, uint32_t cell)
@@ -1168,6 +1169,8 @@ static uint32_t submit(struct world *world, const struct tape *tape, uint8_t que
             check_resolved(world, tape, queue, &asking, i);
         problems += asking.answers[i].is_problem;
     }
+    if (asking.patch_count)
+        world->last_patch = asking.patches[0];
     prepare_real(world, tape, &asking);
     world->time++;
     for (uint32_t i = 0; i < asking.patch_count; i++)
@@ -1460,6 +1463,83 @@ static void test_readers_of_other_queues(void **state)
     arena_finish(&tapes[1].arena);
 }
 
+static void add_barrier(struct tape *tape, VkImageLayout old_layout, VkImageLayout new_layout,
+                        struct scope source, struct scope destination)
+{
+    struct subresource_range all = subresource_range_all(&the_world.shape);
+    struct contract_barrier barrier = {
+        .old_layout = old_layout,
+        .new_layout = new_layout,
+        .source = source,
+        .destination = destination,
+        .source_family = ACCESS_NO_FAMILY,
+        .destination_family = ACCESS_NO_FAMILY,
+    };
+    record_barrier(tape, &all, &barrier);
+}
+
+static void check_last_source(VkPipelineStageFlags2 stages, VkAccessFlags2 access)
+{
+    assert_true(the_world.last_patch.source.stages == stages);
+    assert_true(the_world.last_patch.source.access == access);
+}
+
+/* A repair waits for all that isn't ordered yet (which the random programs demand), and for no more. */
+static void test_repairs_wait_for_no_more_than_they_must(void **state)
+{
+    static const struct scope copied = {MODEL_STAGE(COPY), VK_ACCESS_2_TRANSFER_WRITE_BIT};
+    static const struct scope read = {MODEL_STAGE(FRAGMENT_SHADER), VK_ACCESS_2_SHADER_READ_BIT};
+    struct tape *copies = &tapes[0], *reads_it = &tapes[1], *orders = &tapes[2], *executes = &tapes[3],
+                *repairs = &tapes[4];
+    struct subresource_range all = {1, 0, 1, 0, 1};
+    struct use general = {.layout = VK_IMAGE_LAYOUT_GENERAL,
+                          .scope = {MODEL_STAGE(COMPUTE_SHADER), VK_ACCESS_2_SHADER_READ_BIT}};
+    struct random random;
+    (void)state;
+    one_cell_world(&random);
+    tape_with_use(copies, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, copied.stages, copied.access);
+    tape_with_use(reads_it, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL, read.stages, read.access);
+    tape_begin(orders, &the_world, 0);
+    add_barrier(orders, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL,
+                copied, read);
+    tape_with_use(executes, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, MODEL_STAGE(CLEAR),
+                  VK_ACCESS_2_TRANSFER_READ_BIT);
+    record_execute(executes, orders);
+    tape_with_use(repairs, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, copied.stages, copied.access);
+    record_use(repairs, &all, &general);
+
+    assert_int_equal(submit(&the_world, copies, 0), 1);
+    check_last_source(0, 0);
+    /* A patch before has ordered it. */
+    assert_int_equal(submit(&the_world, reads_it, 0), 1);
+    check_last_source(copied.stages, copied.access);
+    assert_int_equal(submit(&the_world, copies, 0), 1);
+    check_last_source(read.stages, 0);
+    /* A barrier of the application's has. */
+    assert_int_equal(submit(&the_world, orders, 0), 0);
+    assert_int_equal(submit(&the_world, copies, 0), 1);
+    check_last_source(read.stages, 0);
+    /* One of a secondary's has; the use in front of it it doesn't reach. */
+    assert_int_equal(submit(&the_world, executes, 0), 0);
+    assert_int_equal(submit(&the_world, copies, 0), 1);
+    check_last_source(read.stages | MODEL_STAGE(CLEAR), 0);
+    /* A repair inside has. */
+    assert_int_equal(submit(&the_world, repairs, 0), 0);
+    assert_int_equal(submit(&the_world, reads_it, 0), 1);
+    check_last_source(MODEL_STAGE(COMPUTE_SHADER), 0);
+    /* A semaphore has. */
+    the_world.clocks[1][0] = the_world.serials[0];
+    assert_int_equal(submit(&the_world, copies, 1), 1);
+    assert_int_equal(submit(&the_world, reads_it, 1), 1);
+    check_last_source(copied.stages, copied.access);
+    the_world.clocks[2][1] = the_world.serials[1];
+    assert_int_equal(submit(&the_world, reads_it, 2), 0);
+    assert_int_equal(submit(&the_world, executes, 2), 1);
+    check_last_source(read.stages, 0);
+    for (size_t i = 0; i < TAPES; i++)
+        arena_finish(&tapes[i].arena);
+}
+
 static void test_images_are_found(void **state)
 {
     static char images[1000];
@@ -1517,9 +1597,13 @@ static void test_images_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_programs),  cmocka_unit_test(test_without_memory),
-        cmocka_unit_test(test_right_programs),   cmocka_unit_test(test_readers_of_other_queues),
-        cmocka_unit_test(test_images_are_found), cmocka_unit_test(test_images_without_memory),
+        cmocka_unit_test(test_random_programs),
+        cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_right_programs),
+        cmocka_unit_test(test_readers_of_other_queues),
+        cmocka_unit_test(test_repairs_wait_for_no_more_than_they_must),
+        cmocka_unit_test(test_images_are_found),
+        cmocka_unit_test(test_images_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
