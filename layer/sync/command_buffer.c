@@ -22,6 +22,7 @@ static void empty(struct command_buffer *buffer)
     memset(&buffer->counters, 0, sizeof(buffer->counters));
     buffer->pass = PASS_NONE;
     buffer->suspending = false;
+    buffer->failed = false;
     buffer->end_count = 0;
     buffer->ends = NULL;
     buffer->labels = NULL;
@@ -29,11 +30,11 @@ static void empty(struct command_buffer *buffer)
     buffer->label_count = buffer->label_capacity = buffer->label = 0;
 }
 
-static struct command_buffer *create(struct command_pool *pool, VkCommandBuffer handle, VkCommandBufferLevel level)
+static void create(struct command_pool *pool, VkCommandBuffer handle, VkCommandBufferLevel level)
 {
     struct command_buffer *buffer = calloc(1, sizeof(*buffer));
     if (!buffer)
-        return NULL;
+        return;
     buffer->handle = handle;
     buffer->sync = pool->sync;
     buffer->pool = pool;
@@ -43,13 +44,12 @@ static struct command_buffer *create(struct command_pool *pool, VkCommandBuffer 
     buffer->contract.arena = &buffer->arena;
     if (!handle_map_insert(&pool->sync->command_buffers, DISPATCHABLE_KEY(handle), buffer)) {
         free(buffer);
-        return NULL;
+        return;
     }
     buffer->pool_next = pool->first;
     if (pool->first)
         pool->first->pool_previous = buffer;
     pool->first = buffer;
-    return buffer;
 }
 
 /* Its handle isn't in the map any more. */
@@ -76,7 +76,7 @@ static void forget(struct command_buffer *buffer)
 
 struct contract_image *command_buffer_image(struct command_buffer *buffer, struct image *image)
 {
-    if (!image || !image_is_tracked(image))
+    if (!image || !image_is_tracked(image) || buffer->failed)
         return NULL;
     struct contract_image *part = contract_find(&buffer->contract, image);
     if (part)
@@ -84,8 +84,8 @@ struct contract_image *command_buffer_image(struct command_buffer *buffer, struc
     part = contract_add(&buffer->contract, image, &image->state.shape, image->aspects);
     if (part)
         image_acquire(image);
-    else /* What this command buffer does to it can't be told later. */
-        image_set_untracked(image, IMAGE_NO_MEMORY);
+    else
+        buffer->failed = true;
     return part;
 }
 
@@ -95,8 +95,8 @@ static struct command_pool *find_pool(struct device_sync *sync, VkCommandPool ha
 }
 
 VkResult hook_CreateCommandPool(struct device *device, PFN_vkCreateCommandPool next, VkDevice handle,
-                                const VkCommandPoolCreateInfo *pCreateInfo, const VkAllocationCallbacks *pAllocator,
-                                VkCommandPool *pCommandPool)
+                                const VkCommandPoolCreateInfo *pCreateInfo,
+                                const VkAllocationCallbacks *pAllocator, VkCommandPool *pCommandPool)
 {
     VkResult result = next(handle, pCreateInfo, pAllocator, pCommandPool);
     if (result != VK_SUCCESS)
@@ -108,10 +108,10 @@ VkResult hook_CreateCommandPool(struct device *device, PFN_vkCreateCommandPool n
         pool->family = pCreateInfo->queueFamilyIndex;
         pool->flags = pCreateInfo->flags;
     }
-    if (!pool || !handle_map_insert(&device->sync->pools, HANDLE_KEY(*pCommandPool), pool)) {
+    /* Command buffers of a pool that isn't known are not known either; submitted, they make every image
+     * unknown. */
+    if (pool && !handle_map_insert(&device->sync->pools, HANDLE_KEY(*pCommandPool), pool))
         free(pool);
-        device_sync_give_up(device->sync);
-    }
     return result;
 }
 
@@ -157,15 +157,14 @@ VkResult hook_ResetCommandPool(struct device *device, PFN_vkResetCommandPool nex
     return next(handle, commandPool, flags);
 }
 
-VkResult hook_AllocateCommandBuffers(struct device *device, PFN_vkAllocateCommandBuffers next, VkDevice handle,
-                                     const VkCommandBufferAllocateInfo *pAllocateInfo,
+VkResult hook_AllocateCommandBuffers(struct device *device, PFN_vkAllocateCommandBuffers next,
+                                     VkDevice handle, const VkCommandBufferAllocateInfo *pAllocateInfo,
                                      VkCommandBuffer *pCommandBuffers)
 {
     VkResult result = next(handle, pAllocateInfo, pCommandBuffers);
     struct command_pool *pool = find_pool(device->sync, pAllocateInfo->commandPool);
     for (uint32_t i = 0; result == VK_SUCCESS && pool && i < pAllocateInfo->commandBufferCount; i++)
-        if (!create(pool, pCommandBuffers[i], pAllocateInfo->level))
-            device_sync_give_up(device->sync);
+        create(pool, pCommandBuffers[i], pAllocateInfo->level);
     return result;
 }
 

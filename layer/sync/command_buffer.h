@@ -45,6 +45,7 @@ struct command_buffer {
     uint32_t family;
     VkQueueFlags queue_flags;
     bool secondary_in_pass; /* RENDER_PASS_CONTINUE */
+    bool failed; /* there was no memory to follow what it does: submitted, it makes every image unknown */
 
     struct arena arena;
     struct contract contract;   /* holds a reference to each image */
@@ -57,8 +58,8 @@ struct command_buffer {
     uint32_t end_count, end_capacity;
     struct pass_end *ends; /* in the arena */
 
-    /* Debug labels: all paths that were open somewhere, as "frame/shadow pass"; labels[0] is "". In the arena. `label` is
-     * the one open now. Uses keep such an index. */
+    /* Debug labels: all paths that were open somewhere, as "frame/shadow pass"; labels[0] is "". In the
+     * arena. `label` is the one open now. Uses keep such an index. */
     const char **labels;
     uint32_t *label_parents; /* what is open again when a label ends */
     uint32_t label_count, label_capacity, label;

@@ -5,7 +5,8 @@
 #include "device.h"
 #include "sync/repair.h"
 
-#define AT_ONCE 32 /* barriers of each kind that are given down in sync1's form without memory of the arena */
+#define AT_ONCE 32 /* barriers of each kind that are given down in sync1's form without memory of the arena  \
+                    */
 
 void record_use(struct command_buffer *buffer, enum sync_command command, struct image *image,
                 const struct subresource_range *range, VkImageLayout layout, VkPipelineStageFlags2 stages,
@@ -37,8 +38,8 @@ void record_forget(struct command_buffer *buffer, struct image *image)
 }
 
 void record_use_layers(struct command_buffer *buffer, enum sync_command command, struct image *image,
-                       const VkImageSubresourceLayers *layers, VkImageLayout layout, VkPipelineStageFlags2 stages,
-                       VkAccessFlags2 access)
+                       const VkImageSubresourceLayers *layers, VkImageLayout layout,
+                       VkPipelineStageFlags2 stages, VkAccessFlags2 access)
 {
     struct subresource_range range;
     if (!image)
@@ -50,8 +51,8 @@ void record_use_layers(struct command_buffer *buffer, enum sync_command command,
 }
 
 void record_use_range(struct command_buffer *buffer, enum sync_command command, struct image *image,
-                      const VkImageSubresourceRange *where, VkImageLayout layout, VkPipelineStageFlags2 stages,
-                      VkAccessFlags2 access)
+                      const VkImageSubresourceRange *where, VkImageLayout layout,
+                      VkPipelineStageFlags2 stages, VkAccessFlags2 access)
 {
     struct subresource_range range;
     if (!image)
@@ -126,9 +127,9 @@ static void convert(const struct barrier_call *call, struct barriers1 *out)
 static void call1(struct command_buffer *buffer, const struct barrier_call *call, struct barriers1 *out)
 {
     convert(call, out);
-    buffer->sync->device->next.CmdPipelineBarrier(buffer->handle, call->source1, call->destination1, call->flags,
-                                                  call->memory_count, out->memory, call->buffer_count, out->buffers,
-                                                  call->image_count, out->images);
+    buffer->sync->device->next.CmdPipelineBarrier(
+        buffer->handle, call->source1, call->destination1, call->flags, call->memory_count, out->memory,
+        call->buffer_count, out->buffers, call->image_count, out->images);
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b)

@@ -7,19 +7,21 @@
 #include "sync/command_buffer.h"
 #include "sync_commands.h"
 
-/* A command uses a range of an image in `layout`; a transition that is missing becomes pending (repair mode, outside a
- * render pass) and is reported. Inside a render pass it is only reported. Unknown images: nothing. */
+/* A command uses a range of an image in `layout`; a transition that is missing becomes pending (repair mode,
+ * outside a render pass) and is reported. Inside a render pass it is only reported. Unknown images: nothing.
+ */
 void record_use(struct command_buffer *buffer, enum sync_command command, struct image *image,
                 const struct subresource_range *range, VkImageLayout layout, VkPipelineStageFlags2 stages,
                 VkAccessFlags2 access);
 
-/* The same for what a command takes from the application. A range that the image doesn't have makes it unknown. */
+/* The same for what a command takes from the application. A range that the image doesn't have makes it
+ * unknown. */
 void record_use_layers(struct command_buffer *buffer, enum sync_command command, struct image *image,
-                       const VkImageSubresourceLayers *layers, VkImageLayout layout, VkPipelineStageFlags2 stages,
-                       VkAccessFlags2 access);
+                       const VkImageSubresourceLayers *layers, VkImageLayout layout,
+                       VkPipelineStageFlags2 stages, VkAccessFlags2 access);
 void record_use_range(struct command_buffer *buffer, enum sync_command command, struct image *image,
-                      const VkImageSubresourceRange *range, VkImageLayout layout, VkPipelineStageFlags2 stages,
-                      VkAccessFlags2 access);
+                      const VkImageSubresourceRange *range, VkImageLayout layout,
+                      VkPipelineStageFlags2 stages, VkAccessFlags2 access);
 
 /* Nothing is known of the image from here on. */
 void record_forget(struct command_buffer *buffer, struct image *image);
@@ -30,8 +32,8 @@ static inline bool record_is_inside(const struct command_buffer *buffer)
     return buffer->pass != PASS_NONE || buffer->secondary_in_pass;
 }
 
-/* A call with barriers becomes pending: joined with what is pending already where that is allowed (barrier_batch.h), after
- * it otherwise. Only outside a render pass, in repair mode. */
+/* A call with barriers becomes pending: joined with what is pending already where that is allowed
+ * (barrier_batch.h), after it otherwise. Only outside a render pass, in repair mode. */
 void record_add(struct command_buffer *buffer, const struct barrier_call *call);
 
 /* Pending barriers go down. Before every command that isn't on the allow list: generated entry points of

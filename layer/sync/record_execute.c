@@ -16,7 +16,8 @@ static void execute(struct command_buffer *buffer, const struct command_buffer *
     }
 }
 
-/* The call is split where a repair is needed between two of its command buffers; inside a render pass none is. */
+/* The call is split where a repair is needed between two of its command buffers; inside a render pass none
+ * is. */
 void hook_CmdExecuteCommands(struct command_buffer *buffer, PFN_vkCmdExecuteCommands next,
                              VkCommandBuffer commandBuffer, uint32_t commandBufferCount,
                              const VkCommandBuffer *pCommandBuffers)

@@ -1,5 +1,5 @@
-/* Render pass instances: attachments, as render passes with framebuffers and as dynamic rendering have them. Nothing is
- * placed between their begin and their end. */
+/* Render pass instances: attachments, as render passes with framebuffers and as dynamic rendering have them.
+ * Nothing is placed between their begin and their end. */
 #include "chain.h"
 #include "sync/record.h"
 
@@ -58,8 +58,8 @@ static void attach(struct command_buffer *buffer, enum sync_command command, con
             contract_forget(part, &range);
         return;
     }
-    if (image->aspect_count == 1 || (attachment->initial[0] == attachment->initial[1] &&
-                                     attachment->final[0] == attachment->final[1])) {
+    if (image->aspect_count == 1 ||
+        (attachment->initial[0] == attachment->initial[1] && attachment->final[0] == attachment->final[1])) {
         attach_range(buffer, command, image, &range, attachment, 0);
         return;
     }
@@ -97,7 +97,8 @@ static void lose_attachments(struct command_buffer *buffer, const struct framebu
     }
 }
 
-static void begin_pass(struct command_buffer *buffer, enum sync_command command, const VkRenderPassBeginInfo *begin)
+static void begin_pass(struct command_buffer *buffer, enum sync_command command,
+                       const VkRenderPassBeginInfo *begin)
 {
     const struct render_pass *pass = render_pass_find(buffer->sync, begin->renderPass);
     const struct framebuffer *framebuffer = framebuffer_find(buffer->sync, begin->framebuffer);
@@ -145,7 +146,8 @@ void hook_CmdBeginRenderPass2(struct command_buffer *buffer, PFN_vkCmdBeginRende
     next(commandBuffer, pRenderPassBegin, pSubpassBeginInfo);
 }
 
-void hook_CmdEndRenderPass(struct command_buffer *buffer, PFN_vkCmdEndRenderPass next, VkCommandBuffer commandBuffer)
+void hook_CmdEndRenderPass(struct command_buffer *buffer, PFN_vkCmdEndRenderPass next,
+                           VkCommandBuffer commandBuffer)
 {
     next(commandBuffer);
     end_pass(buffer);
@@ -162,7 +164,8 @@ void hook_CmdEndRenderPass2(struct command_buffer *buffer, PFN_vkCmdEndRenderPas
 
 #define COLOR_STAGES VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT
 #define COLOR_ACCESS (VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT | VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT)
-#define DEPTH_STAGES (VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT)
+#define DEPTH_STAGES                                                                                         \
+    (VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT)
 #define DEPTH_ACCESS                                                                                         \
     (VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT | VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT)
 
@@ -171,10 +174,10 @@ struct rendering {
     const VkRenderingInfo *info;
 };
 
-/* An attachment stays in one layout. A resumed instance goes on where the suspended one was: the images are in these
- * layouts, and nothing may stand between. */
-static void render_to(const struct rendering *rendering, VkImageView handle, VkImageLayout layout, uint32_t aspects,
-                      VkPipelineStageFlags2 stages, VkAccessFlags2 access)
+/* An attachment stays in one layout. A resumed instance goes on where the suspended one was: the images are
+ * in these layouts, and nothing may stand between. */
+static void render_to(const struct rendering *rendering, VkImageView handle, VkImageLayout layout,
+                      uint32_t aspects, VkPipelineStageFlags2 stages, VkAccessFlags2 access)
 {
     struct command_buffer *buffer = rendering->buffer;
     struct image_view *view = handle ? image_view_find(buffer->sync, handle) : NULL;
@@ -203,7 +206,8 @@ static void render_color(const struct rendering *rendering)
             continue;
         render_to(rendering, color->imageView, color->imageLayout, 0, COLOR_STAGES, COLOR_ACCESS);
         if (color->resolveMode != VK_RESOLVE_MODE_NONE)
-            render_to(rendering, color->resolveImageView, color->resolveImageLayout, 0, COLOR_STAGES, COLOR_ACCESS);
+            render_to(rendering, color->resolveImageView, color->resolveImageLayout, 0, COLOR_STAGES,
+                      COLOR_ACCESS);
     }
 }
 
@@ -228,7 +232,8 @@ static void render_aspect(const struct rendering *rendering, const VkRenderingAt
     struct command_buffer *buffer = rendering->buffer;
     render_to(rendering, attachment->imageView, attachment->imageLayout,
               aspect_bit(buffer, attachment->imageView, aspect), DEPTH_STAGES, DEPTH_ACCESS);
-    /* Spec, "Dynamic rendering": depth/stencil resolves are performed in the colour attachment output stage. */
+    /* Spec, "Dynamic rendering": depth/stencil resolves are performed in the colour attachment output stage.
+     */
     if (attachment->resolveMode != VK_RESOLVE_MODE_NONE && attachment->resolveImageView)
         render_to(rendering, attachment->resolveImageView, attachment->resolveImageLayout,
                   aspect_bit(buffer, attachment->resolveImageView, aspect), COLOR_STAGES, COLOR_ACCESS);
@@ -247,8 +252,8 @@ static void render_depth_stencil(const struct rendering *rendering)
     const VkRenderingAttachmentInfo *stencil = rendering->info->pStencilAttachment;
     if (are_one(depth, stencil)) {
         const struct image_view *view = image_view_find(rendering->buffer->sync, depth->imageView);
-        render_to(rendering, depth->imageView, depth->imageLayout, view ? (1u << view->image->aspect_count) - 1 : 0,
-                  DEPTH_STAGES, DEPTH_ACCESS);
+        render_to(rendering, depth->imageView, depth->imageLayout,
+                  view ? (1u << view->image->aspect_count) - 1 : 0, DEPTH_STAGES, DEPTH_ACCESS);
         return;
     }
     if (is_present(depth))
@@ -261,8 +266,8 @@ static void render_chained(const struct rendering *rendering)
 {
     const VkRenderingFragmentShadingRateAttachmentInfoKHR *rate = chain_find(
         rendering->info->pNext, VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_SHADING_RATE_ATTACHMENT_INFO_KHR);
-    const VkRenderingFragmentDensityMapAttachmentInfoEXT *density =
-        chain_find(rendering->info->pNext, VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_DENSITY_MAP_ATTACHMENT_INFO_EXT);
+    const VkRenderingFragmentDensityMapAttachmentInfoEXT *density = chain_find(
+        rendering->info->pNext, VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_DENSITY_MAP_ATTACHMENT_INFO_EXT);
     if (rate)
         render_to(rendering, rate->imageView, rate->imageLayout, 0,
                   VK_PIPELINE_STAGE_2_FRAGMENT_SHADING_RATE_ATTACHMENT_BIT_KHR,
@@ -286,7 +291,8 @@ void hook_CmdBeginRendering(struct command_buffer *buffer, PFN_vkCmdBeginRenderi
     next(commandBuffer, pRenderingInfo);
 }
 
-void hook_CmdEndRendering(struct command_buffer *buffer, PFN_vkCmdEndRendering next, VkCommandBuffer commandBuffer)
+void hook_CmdEndRendering(struct command_buffer *buffer, PFN_vkCmdEndRendering next,
+                          VkCommandBuffer commandBuffer)
 {
     next(commandBuffer);
     buffer->pass = PASS_NONE;

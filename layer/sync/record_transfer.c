@@ -26,11 +26,12 @@ static struct side side_of(struct command_buffer *buffer, enum sync_command comm
 
 static void use(const struct side *side, const VkImageSubresourceLayers *layers)
 {
-    record_use_layers(side->buffer, side->command, side->image, layers, side->layout, side->stages, side->access);
+    record_use_layers(side->buffer, side->command, side->image, layers, side->layout, side->stages,
+                      side->access);
 }
 
-/* The regions of every command that has two images begin with the source's layers, and name the destination's later: this
- * is written for each kind, since their structures share nothing else. */
+/* The regions of every command that has two images begin with the source's layers, and name the destination's
+ * later: this is written for each kind, since their structures share nothing else. */
 #define USE_BOTH(regions, count, source, destination)                                                        \
     for (uint32_t i = 0; i < (count); i++) {                                                                 \
         use(&(source), &(regions)[i].srcSubresource);                                                        \
@@ -38,8 +39,8 @@ static void use(const struct side *side, const VkImageSubresourceLayers *layers)
     }
 
 void hook_CmdCopyImage(struct command_buffer *buffer, PFN_vkCmdCopyImage next, VkCommandBuffer commandBuffer,
-                       VkImage srcImage, VkImageLayout srcImageLayout, VkImage dstImage, VkImageLayout dstImageLayout,
-                       uint32_t regionCount, const VkImageCopy *pRegions)
+                       VkImage srcImage, VkImageLayout srcImageLayout, VkImage dstImage,
+                       VkImageLayout dstImageLayout, uint32_t regionCount, const VkImageCopy *pRegions)
 {
     struct side source = side_of(buffer, COMMAND_CmdCopyImage, srcImage, srcImageLayout, COPY, READ);
     struct side destination = side_of(buffer, COMMAND_CmdCopyImage, dstImage, dstImageLayout, COPY, WRITE);
@@ -48,10 +49,11 @@ void hook_CmdCopyImage(struct command_buffer *buffer, PFN_vkCmdCopyImage next, V
     next(commandBuffer, srcImage, srcImageLayout, dstImage, dstImageLayout, regionCount, pRegions);
 }
 
-void hook_CmdCopyImage2(struct command_buffer *buffer, PFN_vkCmdCopyImage2 next, VkCommandBuffer commandBuffer,
-                        const VkCopyImageInfo2 *info)
+void hook_CmdCopyImage2(struct command_buffer *buffer, PFN_vkCmdCopyImage2 next,
+                        VkCommandBuffer commandBuffer, const VkCopyImageInfo2 *info)
 {
-    struct side source = side_of(buffer, COMMAND_CmdCopyImage2, info->srcImage, info->srcImageLayout, COPY, READ);
+    struct side source =
+        side_of(buffer, COMMAND_CmdCopyImage2, info->srcImage, info->srcImageLayout, COPY, READ);
     struct side destination =
         side_of(buffer, COMMAND_CmdCopyImage2, info->dstImage, info->dstImageLayout, COPY, WRITE);
     USE_BOTH(info->pRegions, info->regionCount, source, destination)
@@ -60,8 +62,9 @@ void hook_CmdCopyImage2(struct command_buffer *buffer, PFN_vkCmdCopyImage2 next,
 }
 
 void hook_CmdBlitImage(struct command_buffer *buffer, PFN_vkCmdBlitImage next, VkCommandBuffer commandBuffer,
-                       VkImage srcImage, VkImageLayout srcImageLayout, VkImage dstImage, VkImageLayout dstImageLayout,
-                       uint32_t regionCount, const VkImageBlit *pRegions, VkFilter filter)
+                       VkImage srcImage, VkImageLayout srcImageLayout, VkImage dstImage,
+                       VkImageLayout dstImageLayout, uint32_t regionCount, const VkImageBlit *pRegions,
+                       VkFilter filter)
 {
     struct side source = side_of(buffer, COMMAND_CmdBlitImage, srcImage, srcImageLayout, BLIT, READ);
     struct side destination = side_of(buffer, COMMAND_CmdBlitImage, dstImage, dstImageLayout, BLIT, WRITE);
@@ -70,10 +73,11 @@ void hook_CmdBlitImage(struct command_buffer *buffer, PFN_vkCmdBlitImage next, V
     next(commandBuffer, srcImage, srcImageLayout, dstImage, dstImageLayout, regionCount, pRegions, filter);
 }
 
-void hook_CmdBlitImage2(struct command_buffer *buffer, PFN_vkCmdBlitImage2 next, VkCommandBuffer commandBuffer,
-                        const VkBlitImageInfo2 *info)
+void hook_CmdBlitImage2(struct command_buffer *buffer, PFN_vkCmdBlitImage2 next,
+                        VkCommandBuffer commandBuffer, const VkBlitImageInfo2 *info)
 {
-    struct side source = side_of(buffer, COMMAND_CmdBlitImage2, info->srcImage, info->srcImageLayout, BLIT, READ);
+    struct side source =
+        side_of(buffer, COMMAND_CmdBlitImage2, info->srcImage, info->srcImageLayout, BLIT, READ);
     struct side destination =
         side_of(buffer, COMMAND_CmdBlitImage2, info->dstImage, info->dstImageLayout, BLIT, WRITE);
     USE_BOTH(info->pRegions, info->regionCount, source, destination)
@@ -81,19 +85,21 @@ void hook_CmdBlitImage2(struct command_buffer *buffer, PFN_vkCmdBlitImage2 next,
     next(commandBuffer, info);
 }
 
-void hook_CmdResolveImage(struct command_buffer *buffer, PFN_vkCmdResolveImage next, VkCommandBuffer commandBuffer,
-                          VkImage srcImage, VkImageLayout srcImageLayout, VkImage dstImage,
-                          VkImageLayout dstImageLayout, uint32_t regionCount, const VkImageResolve *pRegions)
+void hook_CmdResolveImage(struct command_buffer *buffer, PFN_vkCmdResolveImage next,
+                          VkCommandBuffer commandBuffer, VkImage srcImage, VkImageLayout srcImageLayout,
+                          VkImage dstImage, VkImageLayout dstImageLayout, uint32_t regionCount,
+                          const VkImageResolve *pRegions)
 {
     struct side source = side_of(buffer, COMMAND_CmdResolveImage, srcImage, srcImageLayout, RESOLVE, READ);
-    struct side destination = side_of(buffer, COMMAND_CmdResolveImage, dstImage, dstImageLayout, RESOLVE, WRITE);
+    struct side destination =
+        side_of(buffer, COMMAND_CmdResolveImage, dstImage, dstImageLayout, RESOLVE, WRITE);
     USE_BOTH(pRegions, regionCount, source, destination)
     record_flush(buffer);
     next(commandBuffer, srcImage, srcImageLayout, dstImage, dstImageLayout, regionCount, pRegions);
 }
 
-void hook_CmdResolveImage2(struct command_buffer *buffer, PFN_vkCmdResolveImage2 next, VkCommandBuffer commandBuffer,
-                           const VkResolveImageInfo2 *info)
+void hook_CmdResolveImage2(struct command_buffer *buffer, PFN_vkCmdResolveImage2 next,
+                           VkCommandBuffer commandBuffer, const VkResolveImageInfo2 *info)
 {
     struct side source =
         side_of(buffer, COMMAND_CmdResolveImage2, info->srcImage, info->srcImageLayout, RESOLVE, READ);
@@ -106,7 +112,8 @@ void hook_CmdResolveImage2(struct command_buffer *buffer, PFN_vkCmdResolveImage2
 
 void hook_CmdCopyBufferToImage(struct command_buffer *buffer, PFN_vkCmdCopyBufferToImage next,
                                VkCommandBuffer commandBuffer, VkBuffer srcBuffer, VkImage dstImage,
-                               VkImageLayout dstImageLayout, uint32_t regionCount, const VkBufferImageCopy *pRegions)
+                               VkImageLayout dstImageLayout, uint32_t regionCount,
+                               const VkBufferImageCopy *pRegions)
 {
     struct side side = side_of(buffer, COMMAND_CmdCopyBufferToImage, dstImage, dstImageLayout, COPY, WRITE);
     for (uint32_t i = 0; i < regionCount; i++)
@@ -148,7 +155,8 @@ void hook_CmdCopyImageToBuffer2(struct command_buffer *buffer, PFN_vkCmdCopyImag
     next(commandBuffer, info);
 }
 
-void hook_CmdCopyMemoryToImageIndirectNV(struct command_buffer *buffer, PFN_vkCmdCopyMemoryToImageIndirectNV next,
+void hook_CmdCopyMemoryToImageIndirectNV(struct command_buffer *buffer,
+                                         PFN_vkCmdCopyMemoryToImageIndirectNV next,
                                          VkCommandBuffer commandBuffer, VkDeviceAddress copyBufferAddress,
                                          uint32_t copyCount, uint32_t stride, VkImage dstImage,
                                          VkImageLayout dstImageLayout,
@@ -181,7 +189,8 @@ void hook_CmdClearDepthStencilImage(struct command_buffer *buffer, PFN_vkCmdClea
 {
     struct image *known = image_find(buffer->sync, image);
     for (uint32_t i = 0; i < rangeCount; i++)
-        record_use_range(buffer, COMMAND_CmdClearDepthStencilImage, known, &pRanges[i], imageLayout, CLEAR, WRITE);
+        record_use_range(buffer, COMMAND_CmdClearDepthStencilImage, known, &pRanges[i], imageLayout, CLEAR,
+                         WRITE);
     record_flush(buffer);
     next(commandBuffer, image, imageLayout, pDepthStencil, rangeCount, pRanges);
 }

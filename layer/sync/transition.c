@@ -6,8 +6,9 @@
 
 bool transition_is_partner(const struct subresource_range *a, const struct subresource_range *b)
 {
-    return (a->aspects | b->aspects) == BOTH_ASPECTS && !(a->aspects & b->aspects) && a->base_mip == b->base_mip &&
-           a->mip_count == b->mip_count && a->base_layer == b->base_layer && a->layer_count == b->layer_count;
+    return (a->aspects | b->aspects) == BOTH_ASPECTS && !(a->aspects & b->aspects) &&
+           a->base_mip == b->base_mip && a->mip_count == b->mip_count && a->base_layer == b->base_layer &&
+           a->layer_count == b->layer_count;
 }
 
 bool transition_unite(struct transition *a, const struct transition *b)
