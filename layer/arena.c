@@ -26,22 +26,26 @@ static struct arena_block *block_create(size_t size)
     return block;
 }
 
-/* The next block with room: one that was used before the last reset, or a new one put in its place. */
+/* A block with room, made the next one: the first such that was used before the last reset, or else a new
+ * one. Were only the next one asked, a program whose large requests come at changing places would collect
+ * blocks. */
 static struct arena_block *block_with_room(struct arena *arena, size_t size)
 {
-    struct arena_block *next = arena->current ? arena->current->next : arena->first;
-    if (next && next->size >= size) {
-        next->used = 0;
-        return next;
+    struct arena_block **next = arena->current ? &arena->current->next : &arena->first, **place = next;
+    struct arena_block *block;
+    while (*place && (*place)->size < size)
+        place = &(*place)->next;
+    block = *place;
+    if (block) {
+        *place = block->next;
+        block->used = 0;
+    } else {
+        block = block_create(size);
+        if (!block)
+            return NULL;
     }
-    struct arena_block *block = block_create(size);
-    if (!block)
-        return NULL;
-    block->next = next;
-    if (arena->current)
-        arena->current->next = block;
-    else
-        arena->first = block;
+    block->next = *next;
+    *next = block;
     return block;
 }
 

@@ -305,6 +305,7 @@ VkResult hook_EndCommandBuffer(struct command_buffer *self, PFN_vkEndCommandBuff
     VkResult result = next(commandBuffer);
     if (result != VK_SUCCESS)
         self->failed = true;
+    instance_deliver_messages(self->sync->device->instance);
     return result;
 }
 

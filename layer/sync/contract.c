@@ -110,6 +110,16 @@ void contract_forget_state(struct contract_state *state)
     state->access = unknown.access;
 }
 
+void contract_discard(struct contract_state *state, VkImageLayout layout)
+{
+    state->need.flags &= (uint8_t)~NEED_OPEN;
+    if (state->access.flags & ACCESS_UNKNOWN)
+        state->access = access_initial(layout);
+    state->access.layout = layout;
+    state->access.flags = 0;
+    state->access.family = ACCESS_NO_FAMILY;
+}
+
 static void forget(void *context, const struct subresource_range *range, void *value)
 {
     (void)context, (void)range;

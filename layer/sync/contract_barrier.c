@@ -89,7 +89,7 @@ static void pass_flagged(struct contract_state *state, const struct contract_bar
         contract_forget_state(state);
         return;
     }
-    state->access = access_initial(barrier->old_layout);
+    contract_discard(state, VK_IMAGE_LAYOUT_UNDEFINED);
     change(state, barrier);
 }
 
@@ -170,19 +170,17 @@ bool contract_transition(struct contract_image *image, const struct subresource_
                          const struct transition_sink *transitions)
 {
     struct passing passing = {image, barrier, parts, transitions, false};
-    bool understood = is_understood(barrier);
-    if (understood && is_rewritable(barrier))
-        subresource_map_read(&image->map, range, look, &passing);
-    if (!passing.contradicts)
-        give(&passing, range, &barrier->source, barrier->old_layout, false);
-    if (!understood) {
+    bool done = true;
+    if (!is_understood(barrier)) {
         contract_forget(image, range);
-        return true;
+    } else {
+        if (is_rewritable(barrier))
+            subresource_map_read(&image->map, range, look, &passing);
+        done = subresource_map_update(&image->map, range, pass_one, &passing);
     }
-    if (subresource_map_update(&image->map, range, pass_one, &passing))
-        return true;
-    if (passing.contradicts)
+    if (!passing.contradicts || !done)
         give(&passing, range, &barrier->source, barrier->old_layout, false);
-    contract_forget_all(image);
-    return false;
+    if (!done)
+        contract_forget_all(image);
+    return done;
 }

@@ -30,8 +30,7 @@ static bool satisfy(const struct executing *executing, const struct subresource_
     if (need->flags & NEED_NOTHING)
         return true;
     if (need->flags & NEED_DISCARD) {
-        if (state->access.flags)
-            state->access = access_initial(need->layout);
+        contract_discard(state, need->layout);
         return true;
     }
     if (state->access.flags)
@@ -61,7 +60,7 @@ static void execute_one(void *context, const struct subresource_range *range, vo
         return;
     }
     unite_needs(&state->need, &secondary->need);
-    if (state->access.flags)
+    if (state->access.flags & ACCESS_UNKNOWN)
         state->access = secondary->access;
     else
         access_follow(&state->access, &secondary->access, &secondary->ordered);

@@ -15,6 +15,9 @@ bool contract_layout_is_usable(VkImageLayout layout);
 void contract_forget_state(struct contract_state *state);
 void contract_forget_all(struct contract_image *image);
 
+/* The contents are given up, and with them whatever was unknown and whoever owned them. */
+void contract_discard(struct contract_state *state, VkImageLayout layout);
+
 /* Whether a repair can make what is needed, if it isn't so: nothing becomes PREINITIALIZED again, and the
  * layouts of an acquire must be those of the release. */
 bool contract_is_repairable(const struct need *need);

@@ -95,10 +95,7 @@ static void discard_one(void *context, const struct subresource_range *range, vo
         state->need.flags = NEED_SET | NEED_DISCARD;
         return;
     }
-    state->need.flags &= (uint8_t)~NEED_OPEN;
-    if (state->access.flags)
-        state->access = access_initial(use->layout);
-    state->access.layout = use->layout;
+    contract_discard(state, use->layout);
     add_use(state, use);
 }
 

@@ -177,14 +177,6 @@ static void save(struct submission *submission, struct image *image)
         subresource_map_set_all(&undo->map, &unknown);
 }
 
-static bool is_ordered(void *context, uint8_t other, uint64_t serial)
-{
-    struct submission *submission = context;
-    const struct queue *queue = submission->queue;
-    submission->other_queue |= other != queue->index;
-    return order_is_before(queue->sync->queue_set->order, queue->index, other, serial);
-}
-
 static bool findings_grow(struct submission *submission)
 {
     uint32_t capacity = submission->finding_capacity;
@@ -230,6 +222,15 @@ struct resolving {
     bool failed;  /* out of memory */
     bool problem; /* something can't be repaired */
 };
+
+static bool is_ordered(void *context, uint8_t other, uint64_t serial)
+{
+    const struct resolving *resolving = context;
+    struct submission *submission = resolving->submission;
+    const struct queue *queue = submission->queue;
+    submission->other_queue |= other != queue->index;
+    return order_is_before(queue->sync->queue_set->order, queue->index, other, serial);
+}
 
 static void add_repair(void *context, const struct transition *transition)
 {

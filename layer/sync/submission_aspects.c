@@ -2,33 +2,7 @@
  * (VUID-VkImageMemoryBarrier-image-03320). */
 #include "sync/layout.h"
 #include "sync/submission.h"
-
-#define DEPTH 1u
-#define BOTH 3u
-
-static bool is_partner(const struct subresource_range *a, const struct subresource_range *b)
-{
-    return (a->aspects | b->aspects) == BOTH && a->base_mip == b->base_mip && a->mip_count == b->mip_count &&
-           a->base_layer == b->base_layer && a->layer_count == b->layer_count;
-}
-
-/* `a` becomes a transition of both aspects that does what `a` and `b` do for one each. */
-static bool unite(struct transition *a, const struct transition *b)
-{
-    const struct transition *depth = a->range.aspects == DEPTH ? a : b, *stencil = depth == a ? b : a;
-    VkImageLayout old_layout = layout_combine(depth->old_layout, stencil->old_layout);
-    VkImageLayout new_layout = layout_combine(depth->new_layout, stencil->new_layout);
-    if (old_layout == VK_IMAGE_LAYOUT_MAX_ENUM || new_layout == VK_IMAGE_LAYOUT_MAX_ENUM)
-        return false;
-    a->range.aspects = BOTH;
-    a->old_layout = old_layout;
-    a->new_layout = new_layout;
-    a->source.stages |= b->source.stages;
-    a->source.access |= b->source.access;
-    a->destination.stages |= b->destination.stages;
-    a->destination.access |= b->destination.access;
-    return true;
-}
+#include "sync/transition.h"
 
 struct rest {
     bool any, mixed;
@@ -73,7 +47,7 @@ static bool unite_with_rest(struct submission *submission, const struct contract
     struct transition other = *transition;
     struct rest rest = {0};
     bool used = false;
-    other.range.aspects ^= BOTH;
+    other.range.aspects ^= BOTH_ASPECTS;
     subresource_map_read(&submission->before, &other.range, look_at_rest, &rest);
     subresource_map_read(&contract->map, &other.range, look_for_need, &used);
     if (rest.mixed)
@@ -83,7 +57,7 @@ static bool unite_with_rest(struct submission *submission, const struct contract
     if (used)
         other.new_layout = rest.layout;
     layout_scope(other.new_layout, &other.destination.stages, &other.destination.access);
-    return unite(transition, &other) &&
+    return transition_unite(transition, &other) &&
            (used || subresource_map_update(&contract->image->state, &other.range, take_along, &other));
 }
 
@@ -92,10 +66,10 @@ static bool unite_with_rest(struct submission *submission, const struct contract
 static uint32_t find_partner(const struct submission *submission, uint32_t index, uint32_t first)
 {
     struct subresource_range other = submission->repairs[index].transition.range;
-    other.aspects ^= BOTH;
+    other.aspects ^= BOTH_ASPECTS;
     for (uint32_t i = first; i < submission->repair_count; i++) {
         const struct subresource_range *range = &submission->repairs[i].transition.range;
-        if (i > index && is_partner(range, &submission->repairs[index].transition.range))
+        if (i > index && transition_is_partner(range, &submission->repairs[index].transition.range))
             return i;
         if (subresource_ranges_overlap(range, &other))
             return UINT32_MAX;
@@ -108,7 +82,7 @@ bool submission_unite_aspects(struct submission *submission, const struct contra
 {
     for (uint32_t i = first; i < submission->repair_count; i++) {
         struct transition *transition = &submission->repairs[i].transition;
-        if (transition->range.aspects == BOTH)
+        if (transition->range.aspects == BOTH_ASPECTS)
             continue;
         uint32_t partner = find_partner(submission, i, first);
         if (partner == UINT32_MAX)
@@ -118,7 +92,7 @@ bool submission_unite_aspects(struct submission *submission, const struct contra
                 return false;
             continue;
         }
-        if (!unite(transition, &submission->repairs[partner].transition))
+        if (!transition_unite(transition, &submission->repairs[partner].transition))
             return false;
         submission->repairs[partner] = submission->repairs[--submission->repair_count];
     }

@@ -8,6 +8,7 @@
 
 #include "driver.h"
 #include "journal.h"
+#include "oracle_report.h"
 #include "pipelines.h"
 
 /* Everything that fault_configure() replaces at once. */
@@ -172,6 +173,10 @@ static int parse_item(struct driver_config *c, const char *key, const char *valu
         return parse_string(value, c->journal, sizeof(c->journal));
     if (!strcmp(key, "journal_commands"))
         return parse_bool(value, &c->journal_commands);
+    if (!strcmp(key, "oracle"))
+        return parse_bool(value, &c->oracle);
+    if (!strcmp(key, "oracle_file"))
+        return parse_string(value, c->oracle_file, sizeof(c->oracle_file));
     return -EINVAL;
 }
 
@@ -221,6 +226,7 @@ static int configure(const char *text, char *problem, size_t problem_size)
     memcpy(&current, next, sizeof(current));
     current_valid = true;
     journal_open(current.driver.journal);
+    oracle_report_open(current.driver.oracle_file);
     faults_restart();
 out:
     free(copy);
@@ -275,5 +281,6 @@ int fault_reset(void)
     pthread_once(&current_once, configure_first);
     journal_clear();
     pipeline_counters_reset();
+    fault_oracle_reset();
     return configure_from_environment();
 }

@@ -48,6 +48,9 @@ struct driver_config {
 
     char journal[4096];
     bool journal_commands;
+
+    bool oracle;
+    char oracle_file[4096];
 };
 
 /* The configuration in force, read from the environment at the first use. Sets *valid to whether FAULT_DRIVER

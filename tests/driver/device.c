@@ -74,6 +74,7 @@ VkResult driver_vkCreateDevice(VkPhysicalDevice handle, const VkDeviceCreateInfo
     device->base.children = &device->objects;
     device->base.finish = device_finish;
     device->physical = physical;
+    oracle_device_init(device, info);
     result = enable_extensions(device, info);
     if (result == VK_SUCCESS)
         result = create_queues(device, info);

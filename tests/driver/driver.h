@@ -13,6 +13,7 @@
 #include "config.h"
 #include "driver_commands.h"
 #include "fault_driver.h"
+#include "oracle.h"
 
 enum command_level {
     COMMAND_LEVEL_GLOBAL,
@@ -124,6 +125,7 @@ struct device {
     pthread_mutex_t lock;    /* queues, fences, semaphores */
     pthread_cond_t progress; /* one of those changed; CLOCK_MONOTONIC */
     bool lost;
+    struct oracle_device oracle;
     uint32_t queue_count;
     struct queue *queues;
 };

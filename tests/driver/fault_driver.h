@@ -26,6 +26,11 @@
  *     journal=/path                        a text line per record, one write() each, appended: several
  *                                          processes may share it
  *     journal_commands=1                   vkCmd... get records too (they are always counted)
+ *   Layout oracle (taken at vkCreateInstance; the file at once):
+ *     oracle=1|0                           judge executed commands by the rules of image layouts; off by
+ *                                          default
+ *     oracle_file=/path                    a text line per violation, appended, one write() each: several
+ *                                          processes may share it; switches the oracle on
  *   Faults:
  *     fault=<function or glob>[,call=2|2+|2-5][,when=<condition>][,<effect>...]
  *
@@ -155,6 +160,58 @@ FAULT_API bool fault_wait_blocked(uint32_t count, uint32_t timeout_ms);
 FAULT_API uint32_t fault_command_count(VkCommandBuffer buffer);
 FAULT_API const char *fault_command_name(VkCommandBuffer buffer, uint32_t index);
 FAULT_API const void *fault_command_arguments(VkCommandBuffer buffer, uint32_t index);
+
+/* --- Layout oracle: what the executed commands did against the rules of image layouts --- */
+
+enum fault_oracle_kind {
+    FAULT_ORACLE_OLD_LAYOUT = 0x1,       /* a barrier's oldLayout isn't the actual layout */
+    FAULT_ORACLE_USE_LAYOUT = 0x2,       /* a command's or attachment's layout isn't the actual one */
+    FAULT_ORACLE_PRESENT_LAYOUT = 0x4,   /* presented in a layout that can't be */
+    FAULT_ORACLE_NEW_LAYOUT = 0x8,       /* a transition to UNDEFINED or PREINITIALIZED */
+    FAULT_ORACLE_PLACE = 0x10,           /* a barrier or a transfer where none may stand */
+    FAULT_ORACLE_OWNERSHIP = 0x20,       /* acquired without its release, or used by another queue family */
+    FAULT_ORACLE_STAGE = 0x40,           /* a stage that the queue family doesn't have */
+    FAULT_ORACLE_ASPECT = 0x80,          /* depth or stencil alone without separateDepthStencilLayouts */
+    FAULT_ORACLE_OVERLAP = 0x100,        /* different transitions of one subresource within one call */
+    FAULT_ORACLE_DISCARDED_READ = 0x200, /* contents are read that nobody defined, or that were discarded */
+};
+/* What is against the rules; a read of discarded contents is only in vain. */
+#define FAULT_ORACLE_RULES 0x1ffu
+#define FAULT_ORACLE_ALL 0x3ffu
+
+/* One per command, kind, image and pair of layouts: about the first of its subresources. Handles are the
+ * driver's own, as numbers. */
+struct fault_violation {
+    enum fault_oracle_kind kind;
+    uint64_t image; /* 0 if it isn't about an image */
+    VkImageAspectFlagBits aspect;
+    uint32_t mip;
+    uint32_t layer;
+    uint32_t subresources;  /* how many it is about */
+    VkImageLayout expected; /* by the command */
+    VkImageLayout actual;
+    const char *command; /* as it was called; static */
+    char text[192];
+};
+
+/* How many violations of these kinds (enum fault_oracle_kind, united) there are since the last reset. */
+FAULT_API uint32_t fault_oracle_violations(uint32_t kinds);
+/* In the order of execution; the first 65536 are held. */
+FAULT_API bool fault_oracle_violation(uint32_t index, struct fault_violation *out);
+FAULT_API void fault_oracle_reset(void);
+
+/* The actual layout; VK_IMAGE_LAYOUT_MAX_ENUM where it isn't known or there is no such subresource. `aspect`
+ * is one bit; a plane of a multi-planar image, or COLOR for its first. */
+FAULT_API VkImageLayout fault_oracle_layout(VkImage image, VkImageAspectFlagBits aspect, uint32_t mip,
+                                            uint32_t layer);
+
+/* A digest of what gave the image its contents: each write (its kind, and for copies the history of their
+ * source) and each loss of defined contents, in order. Equal in two runs that did the same to the image,
+ * whatever barriers stood between. */
+FAULT_API uint64_t fault_oracle_history(VkImage image);
+/* Whether one subresource has defined contents. */
+FAULT_API bool fault_oracle_defined(VkImage image, VkImageAspectFlagBits aspect, uint32_t mip,
+                                    uint32_t layer);
 
 /* FNV-1a, 64 bits. */
 FAULT_API uint64_t fault_hash(const void *data, size_t size);

@@ -166,6 +166,27 @@ static VkDeviceSize image_size(const VkImageCreateInfo *info)
     return size * info->arrayLayers * info->samples;
 }
 
+void image_finish(struct object *object)
+{
+    oracle_image_finish((struct image *)object);
+}
+
+static bool is_external(const VkImageCreateInfo *info)
+{
+    const VkExternalMemoryImageCreateInfo *external =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
+
+    return external && external->handleTypes;
+}
+
+static bool is_swapchain_alias(const VkImageCreateInfo *info)
+{
+    const VkImageSwapchainCreateInfoKHR *swapchain =
+        chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR);
+
+    return swapchain && swapchain->swapchain;
+}
+
 VkResult driver_vkCreateImage(VkDevice device, const VkImageCreateInfo *info,
                               const VkAllocationCallbacks *allocator, VkImage *out)
 {
@@ -176,11 +197,28 @@ VkResult driver_vkCreateImage(VkDevice device, const VkImageCreateInfo *info,
     image = object_create(object_list_of(device), VK_OBJECT_TYPE_IMAGE, sizeof(*image));
     if (!image)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
+    image->base.finish = image_finish;
+    image->device = OBJECT(device, device);
+    image->is_alias = is_swapchain_alias(info);
+    image->is_external = is_external(info);
     image->info = *info;
     image->info.pNext = NULL;
     image->info.pQueueFamilyIndices = NULL;
     image->size = image_size(info);
     *out = HANDLE(VkImage, image);
+    return VK_SUCCESS;
+}
+
+VkResult driver_vkCreateImageView(VkDevice device, const VkImageViewCreateInfo *info,
+                                  const VkAllocationCallbacks *allocator, VkImageView *out)
+{
+    struct image_view *view = object_create(object_list_of(device), VK_OBJECT_TYPE_IMAGE_VIEW, sizeof(*view));
+
+    if (!view)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    view->image = info->image;
+    view->range = info->subresourceRange;
+    *out = HANDLE(VkImageView, view);
     return VK_SUCCESS;
 }
 

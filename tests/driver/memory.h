@@ -18,12 +18,27 @@ struct buffer {
     VkDeviceSize offset;
 };
 
+struct oracle_image;
+
 struct image {
     struct object base;
-    VkImageCreateInfo info; /* no chain, no queue families */
+    struct device *device;
+    VkImageCreateInfo info;      /* no chain, no queue families */
+    bool is_alias;               /* of a swapchain's image */
+    bool is_external;            /* others may change its contents */
+    struct oracle_image *oracle; /* owned; NULL until the oracle saw it used */
     VkDeviceSize size;
     struct memory *memory;
     VkDeviceSize offset;
 };
+
+struct image_view {
+    struct object base;
+    VkImage image;
+    VkImageSubresourceRange range;
+};
+
+/* What an image owns besides itself; for object.finish. */
+void image_finish(struct object *object);
 
 #endif

@@ -17,6 +17,14 @@ struct render_pass {
      * those behind RENDER_PASS_MAX_SUBPASSES count as having both. */
     uint32_t colors;
     uint32_t depths;
+    struct oracle_pass *oracle; /* owned; NULL if the oracle is off */
+};
+
+struct framebuffer {
+    struct object base;
+    uint32_t layers;
+    uint32_t view_count; /* 0 if it is imageless */
+    VkImageView *views;  /* owned */
 };
 
 enum pipeline_kind {

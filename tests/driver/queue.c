@@ -49,16 +49,18 @@ static void signal_point(const struct semaphore_point *point)
     point->semaphore->value = point->semaphore->timeline ? point->value : 1;
 }
 
-static void batch_run(const struct batch *batch)
+static void batch_run(const struct queue *queue, const struct batch *batch)
 {
     for (uint32_t i = 0; i < batch->wait_count; i++) {
         if (!batch->waits[i].semaphore->timeline)
             batch->waits[i].semaphore->value = 0;
     }
+    if (queue->device->oracle.on)
+        oracle_run(queue, batch->commands, batch->command_count);
     for (uint32_t i = 0; i < batch->command_count; i++)
         command_buffer_execute(batch->commands[i]);
     for (uint32_t i = 0; i < batch->present_count; i++)
-        swapchain_image_presented(batch->presents[i]);
+        swapchain_image_presented(queue, batch->presents[i]);
     for (uint32_t i = 0; i < batch->signal_count; i++)
         signal_point(&batch->signals[i]);
     if (batch->fence)
@@ -75,7 +77,7 @@ static bool queue_advance(struct queue *queue)
         queue->first = batch->next;
         if (!queue->first)
             queue->last = NULL;
-        batch_run(batch);
+        batch_run(queue, batch);
         free(batch);
         advanced = true;
     }

@@ -48,6 +48,6 @@ void queue_finish(struct queue *queue);
 void device_signal(struct device *device, struct semaphore *semaphore, struct fence *fence);
 
 /* swapchain.c: under the device's lock. */
-void swapchain_image_presented(struct swapchain_image *image);
+void swapchain_image_presented(const struct queue *queue, struct swapchain_image *image);
 
 #endif

@@ -1,5 +1,10 @@
 #include "pipelines.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle_pass.h"
+
 static bool used(uint32_t attachment)
 {
     return attachment != VK_ATTACHMENT_UNUSED;
@@ -18,6 +23,11 @@ static uint64_t hash_attachment(uint64_t hash, VkFormat format, VkSampleCountFla
     return hash_number(hash_number(hash, format), samples);
 }
 
+static void render_pass_finish(struct object *object)
+{
+    oracle_pass_destroy(((struct render_pass *)object)->oracle);
+}
+
 VkResult driver_vkCreateRenderPass(VkDevice device, const VkRenderPassCreateInfo *info,
                                    const VkAllocationCallbacks *allocator, VkRenderPass *out)
 {
@@ -26,6 +36,9 @@ VkResult driver_vkCreateRenderPass(VkDevice device, const VkRenderPassCreateInfo
 
     if (!pass)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
+    pass->hashed.base.finish = render_pass_finish;
+    if (OBJECT(device, device)->oracle.on)
+        pass->oracle = oracle_pass_create(info);
     pass->hashed.hash = HASH_START;
     for (uint32_t i = 0; i < info->attachmentCount; i++)
         pass->hashed.hash =
@@ -51,6 +64,9 @@ VkResult driver_vkCreateRenderPass2(VkDevice device, const VkRenderPassCreateInf
 
     if (!pass)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
+    pass->hashed.base.finish = render_pass_finish;
+    if (OBJECT(device, device)->oracle.on)
+        pass->oracle = oracle_pass_create2(info);
     pass->hashed.hash = HASH_START;
     for (uint32_t i = 0; i < info->attachmentCount; i++)
         pass->hashed.hash =
@@ -71,4 +87,33 @@ VkResult driver_vkCreateRenderPass2(VkDevice device, const VkRenderPassCreateInf
 void driver_vkGetRenderAreaGranularity(VkDevice device, VkRenderPass pass, VkExtent2D *out)
 {
     *out = (VkExtent2D){1, 1};
+}
+
+static void framebuffer_finish(struct object *object)
+{
+    free(((struct framebuffer *)object)->views);
+}
+
+VkResult driver_vkCreateFramebuffer(VkDevice device, const VkFramebufferCreateInfo *info,
+                                    const VkAllocationCallbacks *allocator, VkFramebuffer *out)
+{
+    const bool imageless = info->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT;
+    struct framebuffer *framebuffer =
+        object_create(object_list_of(device), VK_OBJECT_TYPE_FRAMEBUFFER, sizeof(*framebuffer));
+
+    if (!framebuffer)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    framebuffer->base.finish = framebuffer_finish;
+    framebuffer->layers = info->layers;
+    if (!imageless && info->attachmentCount) {
+        framebuffer->views = calloc(info->attachmentCount, sizeof(*framebuffer->views));
+        if (!framebuffer->views) {
+            object_destroy(&framebuffer->base, VK_OBJECT_TYPE_FRAMEBUFFER);
+            return VK_ERROR_OUT_OF_HOST_MEMORY;
+        }
+        memcpy(framebuffer->views, info->pAttachments, info->attachmentCount * sizeof(*framebuffer->views));
+        framebuffer->view_count = info->attachmentCount;
+    }
+    *out = HANDLE(VkFramebuffer, framebuffer);
+    return VK_SUCCESS;
 }

@@ -125,6 +125,8 @@ static VkResult create_image(struct swapchain *swapchain, const VkSwapchainCreat
 
     if (!image)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
+    image->base.finish = image_finish;
+    image->device = OBJECT(device, swapchain->device);
     image->info = (VkImageCreateInfo){
         .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
         .imageType = VK_IMAGE_TYPE_2D,
@@ -219,8 +221,10 @@ VkResult driver_vkAcquireNextImage2KHR(VkDevice device, const VkAcquireNextImage
                                         index);
 }
 
-void swapchain_image_presented(struct swapchain_image *image)
+void swapchain_image_presented(const struct queue *queue, struct swapchain_image *image)
 {
+    if (queue->device->oracle.on)
+        oracle_present(queue, image->image);
     image->acquired = false;
 }
 

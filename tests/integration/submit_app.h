@@ -91,8 +91,7 @@ bool submit_app_was_patched(VkImage image, VkImageLayout from, VkImageLayout to,
 void submit_app_swapchain(struct submit_app *app, VkImage images[2]);
 uint32_t submit_app_acquire(const struct submit_app *app, VkSemaphore semaphore);
 VkResult submit_app_present(const struct submit_app *app, VkQueue queue, uint32_t index, VkSemaphore wait);
-/* In front of the present went a submit of one barrier, of this image from this layout to PRESENT, which
- * waited for `waits` semaphores. */
-bool submit_app_was_repaired(VkImage image, VkImageLayout from, uint32_t waits);
+/* The last command buffer that was recorded is one barrier, of this image from this layout to PRESENT. */
+bool submit_app_was_repaired(VkImage image, VkImageLayout from);
 
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The barrier cases (barrier_cases) as a user would run them, judged from below the layer.
 
-    test_barriers.py PROGRAMS LAYER SCRIPTS FAULT_MANIFEST [unittest's arguments]
+    test_barriers.py PROGRAMS LAYER FAULT_MANIFEST [unittest's arguments]
 
 Judges: the layout oracle of the fault-injecting driver; Khronos validation (core and synchronization), Debian's and the
 current one that Debian's chromium package brings, on lavapipe, or on the fault-injecting driver where lavapipe lacks
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import unittest
 
-PROGRAMS, LAYER, SCRIPTS, FAULT = (sys.argv.pop(1) for _ in range(4))
+PROGRAMS, LAYER, FAULT = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
 PROGRAM = os.path.join(PROGRAMS, "barrier_cases")
 CHROMIUM = "/usr/lib/chromium/libVkLayer_khronos_validation.so"
 DEBIAN = "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json"
@@ -63,7 +63,10 @@ class Run:
                                   stdin=subprocess.DEVNULL, timeout=120, check=False)
             self.status, self.output, self.errors = done.returncode, done.stdout, done.stderr
             self.hash = next(iter(re.findall(r'hash"?[=:]"?([0-9a-f]{16})', done.stdout)), None)
-            self.violations = self.lines(folder + "/oracle")
+            said = self.lines(folder + "/oracle")
+            # Some cases read what was never written: the layer must neither add to that nor hide it.
+            self.discarded = len([line for line in said if " discarded-read " in line])
+            self.violations = [line for line in said if " discarded-read " not in line]
             self.messages = sorted(set(MESSAGE.findall(done.stdout)))
             self.journal = [self.call(l) for l in self.lines(folder + "/journal") if "vkCmd" in l or "vkQueue" in l]
             events = [json.loads(line) for line in self.lines(folder + "/report")]
@@ -75,7 +78,7 @@ class Run:
         """Implicit, so that it stands above validation in every loader."""
         place = folder + "/data/vulkan/implicit_layer.d"
         os.makedirs(place)
-        with open(os.path.join(LAYER, "VkLayer_robust_cache_implicit.json"), encoding="utf-8") as file:
+        with open(os.path.join(LAYER, "implicit", "VkLayer_robust_cache.json"), encoding="utf-8") as file:
             manifest = json.load(file)
         manifest["layer"]["library_path"] = os.path.join(LAYER, "libVkLayer_robust_cache.so")
         with open(place + "/robust_cache.json", "w", encoding="utf-8") as file:
@@ -91,7 +94,7 @@ class Run:
     @staticmethod
     def call(line):
         """A journal line without what differs from run to run."""
-        return re.sub(r"0x[0-9a-f]{6,}|\b[0-9]{9,}\b", "*", re.sub(r"^\S+ ", "", line))
+        return re.sub(r"0x[0-9a-f]{6,}|\b[0-9]{9,}\b|tid=[0-9]+", "*", re.sub(r"^\S+ ", "", line))
 
     def told(self):
         return self.violations + self.messages
@@ -149,7 +152,7 @@ class Cases:
                     self.check(layered, "with the layer")
                     self.assertEqual(plain.told(), [])
                     self.assertEqual(layered.told(), [])
-                    self.assertEqual(plain.hash, layered.hash)
+                    self.assertEqual((plain.hash, plain.discarded), (layered.hash, layered.discarded))
                     self.assertEqual([layered.counts[key] for key in REPAIRS], [0] * len(REPAIRS), layered.events)
 
     def test_faulty(self):
@@ -164,7 +167,7 @@ class Cases:
                         self.assertNotEqual(plain.told(), [])
                         self.assertGreater(sum(layered.counts[key] for key in REPAIRS[:4]), 0)
                     self.assertEqual(layered.told(), [], layered.events)
-                    self.assertEqual(plain.hash, layered.hash)
+                    self.assertEqual((plain.hash, plain.discarded), (layered.hash, layered.discarded))
 
     def expects_fault(self, name):
         return True
@@ -190,7 +193,8 @@ class WithTheOracle(Cases, unittest.TestCase):
         folded = Run(oracle, "L30-folded", (), True)
         self.assertEqual(folded.counts["images_in"] - folded.counts["images_out"], 1, folded.counts)
         apart = Run(oracle, "L44-chained", (), True)
-        self.assertEqual(apart.counts["calls_in"] - apart.counts["calls_out"], 0, apart.counts)
+        # The last of the five may stand beside COMPUTE -> FRAGMENT; the two before it may not be one.
+        self.assertEqual(apart.counts["calls_in"] - apart.counts["calls_out"], 1, apart.counts)
 
 
 class MapLoader(unittest.TestCase):

@@ -1,0 +1,17 @@
+/* Transitions of the aspects of depth/stencil images, where a barrier must name both (without
+ * separateDepthStencilLayouts; VUID-VkImageMemoryBarrier-image-03320). Pure. */
+#ifndef RC_SYNC_TRANSITION_H
+#define RC_SYNC_TRANSITION_H
+
+#include "sync/contract.h"
+
+#define BOTH_ASPECTS 3u
+
+/* Whether the ranges are the two aspects of the same mips and layers. */
+bool transition_is_partner(const struct subresource_range *a, const struct subresource_range *b);
+
+/* `a` becomes a transition of both aspects that does what `a` and `b` do for one each. False if no layouts
+ * say that: `a` is as it was. */
+bool transition_unite(struct transition *a, const struct transition *b);
+
+#endif
