@@ -79,6 +79,7 @@ HOOKS = {
     "vkCreateCommandPool": "sync",
     "vkDestroyCommandPool": "sync",
     "vkResetCommandPool": "sync",
+    "vkTrimCommandPool": "sync",
     "vkAllocateCommandBuffers": "sync",
     "vkFreeCommandBuffers": "sync",
     "vkBeginCommandBuffer": "sync",
@@ -86,33 +87,34 @@ HOOKS = {
     "vkResetCommandBuffer": "sync",
     "vkCmdBeginDebugUtilsLabelEXT": "sync",
     "vkCmdEndDebugUtilsLabelEXT": "sync",
-    # sync/record_barrier.c
+    # sync/record_barrier.c, record_event.c
     "vkCmdPipelineBarrier": "sync",
     "vkCmdPipelineBarrier2": "sync",
-    "vkCmdWaitEvents": "sync",
     "vkCmdSetEvent2": "sync",
+    "vkCmdWaitEvents": "sync",
     "vkCmdWaitEvents2": "sync",
     # sync/record_transfer.c
     "vkCmdCopyImage": "sync",
     "vkCmdCopyImage2": "sync",
     "vkCmdBlitImage": "sync",
     "vkCmdBlitImage2": "sync",
-    "vkCmdResolveImage": "sync",
-    "vkCmdResolveImage2": "sync",
     "vkCmdCopyBufferToImage": "sync",
     "vkCmdCopyBufferToImage2": "sync",
     "vkCmdCopyImageToBuffer": "sync",
     "vkCmdCopyImageToBuffer2": "sync",
+    "vkCmdResolveImage": "sync",
+    "vkCmdResolveImage2": "sync",
     "vkCmdCopyMemoryToImageIndirectNV": "sync",
     "vkCmdClearColorImage": "sync",
     "vkCmdClearDepthStencilImage": "sync",
-    # sync/record_pass.c
+    # sync/record_pass.c, record_rendering.c
     "vkCmdBeginRenderPass": "sync",
     "vkCmdBeginRenderPass2": "sync",
     "vkCmdEndRenderPass": "sync",
     "vkCmdEndRenderPass2": "sync",
     "vkCmdBeginRendering": "sync",
     "vkCmdEndRendering": "sync",
+    "vkCmdEndRendering2EXT": "sync",
     # sync/record_execute.c
     "vkCmdExecuteCommands": "sync",
     # sync/queue.c, submit.c
