@@ -202,26 +202,32 @@ void instance_after_fork(struct instance *instance)
     report_after_fork(instance->report);
 }
 
+/* Faults of the application's are what validation would say; whatever else the layer says of its own work is
+ * information, since nothing of it is the application's to mend. */
+static void deliver(const struct instance *instance, const struct report_message *message)
+{
+    VkDebugUtilsMessageSeverityFlagBitsEXT severity =
+        message->fault                  ? VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT
+        : message->level <= REPORT_INFO ? VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT
+                                        : VK_DEBUG_UTILS_MESSAGE_SEVERITY_VERBOSE_BIT_EXT;
+    VkDebugUtilsMessageTypeFlagsEXT type = message->fault ? VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT
+                                                          : VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT;
+    VkDebugUtilsMessengerCallbackDataEXT data = {
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
+        .pMessageIdName = "robust_cache",
+        .messageIdNumber = (int32_t)message->number,
+        .pMessage = message->text,
+    };
+    instance->next.SubmitDebugUtilsMessageEXT(instance->handle, severity, type, &data);
+}
+
 void instance_deliver_messages(struct instance *instance)
 {
     if (!instance->next.SubmitDebugUtilsMessageEXT || !report_has_messages(instance->report) ||
         atomic_exchange(&delivering, true))
         return;
-    static const VkDebugUtilsMessageSeverityFlagBitsEXT severities[] = {
-        [REPORT_ERROR] = VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
-        [REPORT_WARNING] = VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
-        [REPORT_INFO] = VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
-        [REPORT_DEBUG] = VK_DEBUG_UTILS_MESSAGE_SEVERITY_VERBOSE_BIT_EXT,
-    };
     struct report_message message;
-    while (report_take_message(instance->report, &message)) {
-        VkDebugUtilsMessengerCallbackDataEXT data = {
-            .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
-            .pMessageIdName = "robust_cache",
-            .pMessage = message.text,
-        };
-        instance->next.SubmitDebugUtilsMessageEXT(instance->handle, severities[message.level],
-                                                  VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, &data);
-    }
+    while (report_take_message(instance->report, &message))
+        deliver(instance, &message);
     atomic_store(&delivering, false);
 }

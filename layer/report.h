@@ -40,6 +40,11 @@ void report_destroy(struct report *report);
 void report_log(struct report *report, enum report_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same for a fault of the application's that was found and left as it is: always REPORT_ERROR, and for
+ * messengers an error of validation that carries `number`, the same in each run. */
+void report_fault(struct report *report, uint32_t number, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* One JSON object, built in place and written by report_event_end() as a single line with "event", "time"
  * (seconds since 1970, three decimals), "pid" and "application" added. Values are escaped (NULL is null,
  * bytes that aren't UTF-8 become U+FFFD); from the first field that doesn't fit on, all are left out and
@@ -60,6 +65,8 @@ void report_event_end(struct report_event *event, struct report *report);
  * message. */
 struct report_message {
     enum report_level level;
+    bool fault;      /* of report_fault() */
+    uint32_t number; /* ... and its number; else 0 */
     char text[512];
 };
 bool report_has_messages(const struct report *report);
