@@ -1,6 +1,5 @@
 #include "instance.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "chain.h"
 #include "hooks.h"
 #include "layer_name.h"
+#include "sync/brake.h"
 
 #define MAX_COMPLAINTS 16
 
@@ -93,6 +93,11 @@ static void set_up(struct instance *instance, const VkInstanceCreateInfo *info)
     instance->report = report_create(&config);
     for (uint32_t i = 0; i < complaints.count; i++)
         report_log(instance->report, REPORT_ERROR, "%s", complaints.lines[i]);
+    if (values->barriers == SETTINGS_BARRIERS_REPAIR && brake_is_on(instance)) {
+        settings_only_report(&instance->settings);
+        report_set_level(instance->report, report_level_of(values->log_level));
+        brake_say(instance);
+    }
 }
 
 static void destroy(struct instance *instance)

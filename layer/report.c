@@ -228,6 +228,12 @@ void report_destroy(struct report *report)
     errno = saved;
 }
 
+void report_set_level(struct report *report, enum report_level level)
+{
+    if (report)
+        report->level = level;
+}
+
 void report_after_fork(struct report *report)
 {
     if (!report)

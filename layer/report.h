@@ -32,6 +32,9 @@ struct report;
 struct report *report_create(const struct report_config *config);
 void report_destroy(struct report *report);
 
+/* Another level than it was created with; while no other thread has the report yet. */
+void report_set_level(struct report *report, enum report_level level);
+
 /* One line of text, printf-like: "robust_cache: <level>: <text>", in a log file, which several processes may
  * share, "robust_cache: <level>: <application>[<pid>]: <text>". Cut at 1023 bytes; control characters become
  * spaces, bytes that aren't UTF-8 question marks. Messengers get everything up to REPORT_INFO, and what the
