@@ -19,9 +19,10 @@ struct record_call {
     PFN_vkCmdPipelineBarrier2 next;       /* of vkCmdPipelineBarrier2 */
 };
 
-/* One of either form. `images` of the first are in the scratch: until the next call of these two. Without
- * memory for them the command buffer has failed, and there are none. */
+/* All of a VkDependencyInfo, which must outlive it. */
 struct record_call record_call_of_info(enum sync_command command, const VkDependencyInfo *info);
+/* The image barriers of a BARRIER_SYNC1 call whose stages are set: converted into the pool's scratch, until
+ * the next call is. On out of memory the command buffer has failed, and the call has none. */
 void record_call_set_images(struct record_call *call, struct command_buffer *buffer, uint32_t count,
                             const VkImageMemoryBarrier *images);
 
