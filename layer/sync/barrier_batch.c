@@ -192,6 +192,20 @@ static bool images_fit(const struct barrier_batch *batch, const struct barrier_c
     return !overlaps_itself(call);
 }
 
+/* Two transfers of one buffer's ownership come one after the other, and so do a transfer and what follows it.
+ */
+static bool buffers_fit(const struct barrier_batch *batch, const struct barrier_call *call)
+{
+    for (uint32_t i = 0; i < call->buffer_count; i++)
+        for (uint32_t j = 0; j < batch->buffer_count; j++) {
+            const VkBufferMemoryBarrier2 *next = &call->buffers[i], *there = &batch->buffers[j];
+            if (next->buffer == there->buffer && (next->srcQueueFamilyIndex != next->dstQueueFamilyIndex ||
+                                                  there->srcQueueFamilyIndex != there->dstQueueFamilyIndex))
+                return false;
+        }
+    return true;
+}
+
 /* ---- Chains ---- */
 
 /* In the first versions of the specification ALL_COMMANDS and ALL_GRAPHICS included the two ends; programs
@@ -556,7 +570,7 @@ enum barrier_joined barrier_batch_add(struct barrier_batch *batch, const struct 
     if (joining.likeness > batch->likeness)
         joining.likeness = batch->likeness;
     if ((!rules->sync2 && joining.likeness == BARRIERS_UNLIKE) ||
-        !images_fit(batch, call, rules, &joining.folds) ||
+        !images_fit(batch, call, rules, &joining.folds) || !buffers_fit(batch, call) ||
         (joining.likeness != BARRIERS_ALIKE && !may_join(batch, call, rules->queue, &joining.chained)))
         return BARRIER_APART;
     if (!reserve(batch, call))
