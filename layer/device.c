@@ -84,12 +84,17 @@ bool device_wants_hook(const struct device *device, const struct hook *hook)
     return (hook->groups & at_work) && is_enabled(device, hook);
 }
 
-bool device_hides(const struct device *device, const struct hook *hook)
+bool device_hides(const struct device *device, const char *name, const struct hook *hook)
 {
-    if (!device->sync2_extension || is_enabled(device, hook))
+    if (!device->sync2_extension)
         return false;
-    for (const char *const *name = hook->extensions; name && *name; name++)
-        if (strcmp(*name, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME) == 0)
+    /* Of VK_NV_device_diagnostic_checkpoints, but only beside synchronization2; not hooked. */
+    if (strcmp(name, "vkGetQueueCheckpointData2NV") == 0)
+        return true;
+    if (!hook || is_enabled(device, hook))
+        return false;
+    for (const char *const *extension = hook->extensions; extension && *extension; extension++)
+        if (strcmp(*extension, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME) == 0)
             return true;
     return false;
 }

@@ -51,8 +51,8 @@ bool device_offers_extension(const struct device *device, const char *name);
  * command. */
 bool device_wants_hook(const struct device *device, const struct hook *hook);
 
-/* Whether a command is there only because the layer enabled an extension for itself. */
-bool device_hides(const struct device *device, const struct hook *hook);
+/* Whether a command is there only because the layer enabled an extension for itself. `hook` may be NULL. */
+bool device_hides(const struct device *device, const char *name, const struct hook *hook);
 
 /* An error that a watched command returned. Any thread. */
 void device_watch_result(struct device *device, VkResult result);

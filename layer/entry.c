@@ -103,11 +103,9 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, co
     if (!next)
         return NULL;
     const struct hook *hook = hook_find(pName);
-    if (!hook || hook->owner != HOOK_DEVICE)
-        return next;
-    if (device_hides(state, hook))
+    if (device_hides(state, pName, hook))
         return NULL;
-    return device_wants_hook(state, hook) ? hook->function : next;
+    return hook && hook->owner == HOOK_DEVICE && device_wants_hook(state, hook) ? hook->function : next;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL

@@ -2,148 +2,147 @@
 
 #include <stdlib.h>
 
-#define FIRST_CAPACITY 64
-#define EMPTY 0u
-#define REMOVED UINT64_MAX /* no driver's handle: it isn't aligned */
-
-struct slot {
-    atomic_uint_fast64_t key; /* written after the value */
-    _Atomic(void *) value;
-};
-
-struct handle_map_table {
-    struct handle_map_table *retired;
-    uint32_t mask;
-    uint32_t used; /* slots that aren't EMPTY; of the writers */
-    struct slot slots[];
-};
-
-static uint32_t hash(uint64_t key)
-{
-    return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
-}
+#define FIRST_BITS 6
+#define LAST_BITS 31
 
 void handle_map_init(struct handle_map *map)
 {
     atomic_init(&map->table, NULL);
-    map->retired = NULL;
     pthread_mutex_init(&map->lock, NULL);
 }
 
 void handle_map_finish(struct handle_map *map)
 {
     struct handle_map_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
-    free(table);
-    while (map->retired) {
-        table = map->retired;
-        map->retired = table->retired;
+    while (table) {
+        struct handle_map_table *retired = table->retired;
         free(table);
+        table = retired;
     }
     atomic_store_explicit(&map->table, NULL, memory_order_relaxed);
     pthread_mutex_destroy(&map->lock);
 }
 
-static struct slot *find(struct handle_map_table *table, uint64_t key)
+/* The link that leads to a key's node; the end of its chain if it isn't there. For writers. */
+static atomic_uint *find_link(struct handle_map_table *table, uint64_t key)
 {
-    for (uint32_t i = hash(key) & table->mask;; i = (i + 1) & table->mask) {
-        uint64_t at = atomic_load_explicit(&table->slots[i].key, memory_order_acquire);
-        if (at == key)
-            return &table->slots[i];
-        if (at == EMPTY)
-            return NULL;
+    atomic_uint *link = &table->heads[handle_map_home(table, key)];
+    for (;;) {
+        unsigned index = atomic_load_explicit(link, memory_order_relaxed);
+        if (index >= HANDLE_MAP_END ||
+            atomic_load_explicit(&table->nodes[index].key, memory_order_relaxed) == key)
+            return link;
+        link = &table->nodes[index].next;
     }
 }
 
-void *handle_map_find(const struct handle_map *map, uint64_t key)
+/* The node behind a link; NULL at the end of a chain. */
+static struct handle_map_node *node_behind(struct handle_map_table *table, atomic_uint *link)
 {
-    struct handle_map_table *table = atomic_load_explicit(&map->table, memory_order_acquire);
-    struct slot *slot = table && key != REMOVED && key ? find(table, key) : NULL;
-    return slot ? atomic_load_explicit(&slot->value, memory_order_relaxed) : NULL;
+    unsigned index = atomic_load_explicit(link, memory_order_relaxed);
+    return index < HANDLE_MAP_END ? &table->nodes[index] : NULL;
 }
 
-/* Into a table with room; the key isn't there yet. */
-static void put(struct handle_map_table *table, uint64_t key, void *value)
+/* Always at the head: a search that comes into this chain by a node that was taken away under it comes in
+ * before everything that stays, and misses nothing. The key isn't there yet; false if the table is full. */
+static bool put(struct handle_map_table *table, uint64_t key, void *value)
 {
-    uint32_t i = hash(key) & table->mask;
-    for (;; i = (i + 1) & table->mask) {
-        uint64_t at = atomic_load_explicit(&table->slots[i].key, memory_order_relaxed);
-        if (at == EMPTY)
-            table->used++;
-        if (at == EMPTY || at == REMOVED)
-            break;
+    unsigned index = table->first_free;
+    if (index == table->count)
+        return false;
+    struct handle_map_node *node = &table->nodes[index];
+    atomic_uint *head = &table->heads[handle_map_home(table, key)];
+    table->first_free = node->next_free;
+    atomic_store_explicit(&node->value, value, memory_order_relaxed);
+    atomic_store_explicit(&node->key, key, memory_order_relaxed);
+    atomic_store_explicit(&node->next, atomic_load_explicit(head, memory_order_relaxed),
+                          memory_order_release);
+    atomic_store_explicit(head, index, memory_order_release);
+    return true;
+}
+
+static struct handle_map_table *table_create(unsigned bits)
+{
+    if (bits >= LAST_BITS)
+        return NULL;
+    size_t count = (size_t)1 << bits;
+    struct handle_map_table *table =
+        calloc(1, sizeof(*table) + count * (sizeof(table->heads[0]) + sizeof(table->nodes[0])));
+    if (!table)
+        return NULL;
+    table->nodes = (void *)&table->heads[count];
+    table->shift = 64 - bits;
+    table->count = (unsigned)count;
+    for (unsigned i = 0; i < count; i++) {
+        atomic_init(&table->heads[i], HANDLE_MAP_END | i);
+        table->nodes[i].next_free = i + 1;
     }
-    atomic_store_explicit(&table->slots[i].value, value, memory_order_relaxed);
-    atomic_store_explicit(&table->slots[i].key, key, memory_order_release);
+    return table;
 }
 
 /* Readers may still be in the old table, so it stays until the end: all of those together are smaller than
- * the newest. */
-static bool grow(struct handle_map *map)
+ * the newest. NULL on out of memory. */
+static struct handle_map_table *grow(struct handle_map *map, struct handle_map_table *old)
 {
-    struct handle_map_table *old = atomic_load_explicit(&map->table, memory_order_relaxed);
-    uint32_t capacity = old ? 2 * (old->mask + 1) : FIRST_CAPACITY;
-    if (!capacity)
-        return false;
-    struct handle_map_table *table = calloc(1, sizeof(*table) + capacity * sizeof(struct slot));
+    struct handle_map_table *table = table_create(old ? 64 - old->shift + 1 : FIRST_BITS);
     if (!table)
-        return false;
-    table->mask = capacity - 1;
-    for (uint32_t i = 0; old && i <= old->mask; i++) {
-        uint64_t key = atomic_load_explicit(&old->slots[i].key, memory_order_relaxed);
-        if (key != EMPTY && key != REMOVED)
-            put(table, key, atomic_load_explicit(&old->slots[i].value, memory_order_relaxed));
-    }
-    if (old) {
-        old->retired = map->retired;
-        map->retired = old;
-    }
+        return NULL;
+    for (unsigned i = 0; old && i < old->count; i++)
+        put(table, atomic_load_explicit(&old->nodes[i].key, memory_order_relaxed),
+            atomic_load_explicit(&old->nodes[i].value, memory_order_relaxed));
+    table->retired = old;
     atomic_store_explicit(&map->table, table, memory_order_release);
-    return true;
+    return table;
+}
+
+static bool insert(struct handle_map *map, uint64_t key, void *value)
+{
+    struct handle_map_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
+    struct handle_map_node *node = table ? node_behind(table, find_link(table, key)) : NULL;
+    if (node) {
+        atomic_store_explicit(&node->value, value, memory_order_relaxed);
+        return true;
+    }
+    if (table && put(table, key, value))
+        return true;
+    table = grow(map, table);
+    return table && put(table, key, value);
 }
 
 bool handle_map_insert(struct handle_map *map, uint64_t key, void *value)
 {
-    bool done = key != EMPTY && key != REMOVED;
+    bool done;
+    if (!key)
+        return false;
     pthread_mutex_lock(&map->lock);
-    struct handle_map_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
-    struct slot *slot = done && table ? find(table, key) : NULL;
-    if (slot) {
-        atomic_store_explicit(&slot->value, value, memory_order_relaxed);
-    } else if (done) {
-        if (!table || table->used + 1 > (table->mask + 1) / 4 * 3)
-            done = grow(map);
-        if (done)
-            put(atomic_load_explicit(&map->table, memory_order_relaxed), key, value);
-    }
+    done = insert(map, key, value);
     pthread_mutex_unlock(&map->lock);
     return done;
 }
 
-/* No chain of slots leads through one whose next slot is empty: it and removed ones before it are free again.
- */
-static void free_slots(struct handle_map_table *table, uint32_t index)
+/* Takes the node out of its chain. Its `next` stays for those who stand on it. */
+static void *take_out(struct handle_map_table *table, atomic_uint *link)
 {
-    uint32_t next = (index + 1) & table->mask;
-    if (atomic_load_explicit(&table->slots[next].key, memory_order_relaxed) != EMPTY)
-        return;
-    while (atomic_load_explicit(&table->slots[index].key, memory_order_relaxed) == REMOVED) {
-        atomic_store_explicit(&table->slots[index].key, EMPTY, memory_order_release);
-        table->used--;
-        index = (index - 1) & table->mask;
-    }
+    unsigned index = atomic_load_explicit(link, memory_order_relaxed);
+    struct handle_map_node *node = &table->nodes[index];
+    atomic_store_explicit(link, atomic_load_explicit(&node->next, memory_order_relaxed),
+                          memory_order_release);
+    atomic_store_explicit(&node->key, 0, memory_order_relaxed);
+    node->next_free = table->first_free;
+    table->first_free = index;
+    return atomic_load_explicit(&node->value, memory_order_relaxed);
 }
 
 void *handle_map_remove(struct handle_map *map, uint64_t key)
 {
     void *value = NULL;
+    if (!key)
+        return NULL;
     pthread_mutex_lock(&map->lock);
     struct handle_map_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
-    struct slot *slot = table && key != EMPTY && key != REMOVED ? find(table, key) : NULL;
-    if (slot) {
-        value = atomic_load_explicit(&slot->value, memory_order_relaxed);
-        atomic_store_explicit(&slot->key, REMOVED, memory_order_release);
-        free_slots(table, (uint32_t)(slot - table->slots));
-    }
+    atomic_uint *link = table ? find_link(table, key) : NULL;
+    if (link && node_behind(table, link))
+        value = take_out(table, link);
     pthread_mutex_unlock(&map->lock);
     return value;
 }
@@ -152,10 +151,8 @@ void handle_map_visit(struct handle_map *map, void (*visit)(void *context, void 
 {
     pthread_mutex_lock(&map->lock);
     struct handle_map_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
-    for (uint32_t i = 0; table && i <= table->mask; i++) {
-        uint64_t key = atomic_load_explicit(&table->slots[i].key, memory_order_relaxed);
-        if (key != EMPTY && key != REMOVED)
-            visit(context, atomic_load_explicit(&table->slots[i].value, memory_order_relaxed));
-    }
+    for (unsigned i = 0; table && i < table->count; i++)
+        if (atomic_load_explicit(&table->nodes[i].key, memory_order_relaxed))
+            visit(context, atomic_load_explicit(&table->nodes[i].value, memory_order_relaxed));
     pthread_mutex_unlock(&map->lock);
 }

@@ -16,30 +16,70 @@
 #define HANDLE_KEY(handle) ((uint64_t)(handle))
 #endif
 
-struct handle_map_table; /* open addressing, a power of two of slots; outgrown ones live until finish */
+struct handle_map_node {
+    atomic_uint_fast64_t key; /* 0: nobody's */
+    _Atomic(void *) value;
+    atomic_uint next;
+    unsigned next_free; /* of the writers */
+};
+
+/* Chains of nodes, one for each home; links are indices into `nodes`. */
+struct handle_map_table {
+    struct handle_map_table *retired;                     /* the one before that was outgrown */
+    struct handle_map_node *nodes;                        /* as many as homes */
+    unsigned shift, count;                                /* of homes: count is 2 to the (64 - shift) */
+    unsigned first_free;                                  /* of the writers; `count`: none */
+    _Alignas(struct handle_map_node) atomic_uint heads[]; /* `nodes` lie behind them */
+};
+
+/* The end of a chain is this and its home: nodes are used again, so that a search can be led into another
+ * chain; at that one's end it sees so and begins anew. */
+#define HANDLE_MAP_END 0x80000000u
 
 struct handle_map {
-    _Atomic(struct handle_map_table *) table;
-    struct handle_map_table *retired;
-    pthread_mutex_t lock; /* held by writers */
+    _Atomic(struct handle_map_table *) table; /* NULL before the first insertion */
+    pthread_mutex_t lock;                     /* held by writers */
 };
 
 void handle_map_init(struct handle_map *map);
 void handle_map_finish(struct handle_map *map);
 
-/* `key` isn't 0. A key that is there already gets the new value (drivers may give one handle to two objects
- * of a kind). False on out of memory. Any thread. */
+/* `key` isn't 0 (false). A key that is there already gets the new value (drivers may give one handle to two
+ * objects of a kind). False on out of memory: nothing has changed. Any thread. */
 bool handle_map_insert(struct handle_map *map, uint64_t key, void *value);
 
-/* NULL if it isn't there. Any thread, no lock; the caller's own synchronization, which Vulkan demands of the
- * application, is what orders it after the insertion and before the removal of this key. */
-void *handle_map_find(const struct handle_map *map, uint64_t key);
-
 /* Returns what it stood for, or NULL. To be called before the object is destroyed: afterwards the driver may
- * give the same handle to a new one. Any thread. Create and destroy in turn never makes the map grow. */
+ * give the same handle to a new one. Any thread. Create and destroy in turn never makes the map grow: it has
+ * room for less than twice as many keys as there ever were at one time, or for 64. */
 void *handle_map_remove(struct handle_map *map, uint64_t key);
 
 /* Calls `visit` for each value, under the writers' lock. */
 void handle_map_visit(struct handle_map *map, void (*visit)(void *context, void *value), void *context);
+
+static inline unsigned handle_map_home(const struct handle_map_table *table, uint64_t key)
+{
+    return (unsigned)(key * UINT64_C(0x9e3779b97f4a7c15) >> table->shift);
+}
+
+/* NULL if it isn't there. Any thread, no lock; the caller's own synchronization, which Vulkan demands of the
+ * application, is what orders it after the insertion and before the removal of this key. Inline, since most
+ * hooks begin with it. */
+static inline void *handle_map_find(const struct handle_map *map, uint64_t key)
+{
+    struct handle_map_table *table = atomic_load_explicit(&map->table, memory_order_acquire);
+    if (!table || !key)
+        return NULL;
+    unsigned home = handle_map_home(table, key), link;
+    do {
+        link = atomic_load_explicit(&table->heads[home], memory_order_acquire);
+        while (link < HANDLE_MAP_END) {
+            struct handle_map_node *node = &table->nodes[link];
+            if (atomic_load_explicit(&node->key, memory_order_relaxed) == key)
+                return atomic_load_explicit(&node->value, memory_order_relaxed);
+            link = atomic_load_explicit(&node->next, memory_order_acquire);
+        }
+    } while (link != (HANDLE_MAP_END | home));
+    return NULL;
+}
 
 #endif

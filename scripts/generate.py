@@ -11,6 +11,7 @@ Written into FOLDER:
     sync_commands.[ch]   numbers and names of the commands that findings of the barrier half name
     known.[ch]   extensions and structures of devices that this build knows
     enums.[ch]   enum values as text
+    formats.[ch] what aspects a format has
 
 A hook is a hand-written function `hook_<command without vk>` that gets the object it belongs to and the next
 layer's function *by the name that was asked for* before the command's own parameters:
@@ -78,6 +79,7 @@ HOOKS = {
     "vkCreateCommandPool": "sync",
     "vkDestroyCommandPool": "sync",
     "vkResetCommandPool": "sync",
+    "vkTrimCommandPool": "sync",
     "vkAllocateCommandBuffers": "sync",
     "vkFreeCommandBuffers": "sync",
     "vkBeginCommandBuffer": "sync",
@@ -85,33 +87,34 @@ HOOKS = {
     "vkResetCommandBuffer": "sync",
     "vkCmdBeginDebugUtilsLabelEXT": "sync",
     "vkCmdEndDebugUtilsLabelEXT": "sync",
-    # sync/record_barrier.c
+    # sync/record_barrier.c, record_event.c
     "vkCmdPipelineBarrier": "sync",
     "vkCmdPipelineBarrier2": "sync",
-    "vkCmdWaitEvents": "sync",
     "vkCmdSetEvent2": "sync",
+    "vkCmdWaitEvents": "sync",
     "vkCmdWaitEvents2": "sync",
     # sync/record_transfer.c
     "vkCmdCopyImage": "sync",
     "vkCmdCopyImage2": "sync",
     "vkCmdBlitImage": "sync",
     "vkCmdBlitImage2": "sync",
-    "vkCmdResolveImage": "sync",
-    "vkCmdResolveImage2": "sync",
     "vkCmdCopyBufferToImage": "sync",
     "vkCmdCopyBufferToImage2": "sync",
     "vkCmdCopyImageToBuffer": "sync",
     "vkCmdCopyImageToBuffer2": "sync",
+    "vkCmdResolveImage": "sync",
+    "vkCmdResolveImage2": "sync",
     "vkCmdCopyMemoryToImageIndirectNV": "sync",
     "vkCmdClearColorImage": "sync",
     "vkCmdClearDepthStencilImage": "sync",
-    # sync/record_pass.c
+    # sync/record_pass.c, record_rendering.c
     "vkCmdBeginRenderPass": "sync",
     "vkCmdBeginRenderPass2": "sync",
     "vkCmdEndRenderPass": "sync",
     "vkCmdEndRenderPass2": "sync",
     "vkCmdBeginRendering": "sync",
     "vkCmdEndRendering": "sync",
+    "vkCmdEndRendering2EXT": "sync",
     # sync/record_execute.c
     "vkCmdExecuteCommands": "sync",
     # sync/queue.c, submit.c
@@ -517,6 +520,35 @@ def write_enums(out, root):
     write(out, "enums.c", source)
 
 
+ASPECTS = {"D": "VK_IMAGE_ASPECT_DEPTH_BIT", "S": "VK_IMAGE_ASPECT_STENCIL_BIT"}
+
+
+def format_aspects(root):
+    """{"VK_IMAGE_ASPECT_... | ...": [formats]}"""
+    shown = set(enum_values(root, "VkFormat"))
+    found = {}
+    for element in root.findall("formats/format"):
+        aspects = dict.fromkeys(ASPECTS.get(c.attrib["name"], "VK_IMAGE_ASPECT_COLOR_BIT")
+                                for c in element.findall("component"))
+        if element.attrib["name"] in shown:
+            found.setdefault(" | ".join(aspects), []).append(element.attrib["name"])
+    return found
+
+
+def write_formats(out, root):
+    declaration = "VkImageAspectFlags format_aspects(VkFormat format)"
+    header = [BANNER, "#ifndef RC_GENERATED_FORMATS_H\n#define RC_GENERATED_FORMATS_H\n\n#include <vulkan/vulkan.h>\n\n"
+              "/* COLOR, or DEPTH and STENCIL; multi-planar ones are COLOR. 0 for one that isn't known. */\n",
+              declaration, ";\n\n#endif\n"]
+    source = [BANNER, '#include "formats.h"\n\n', declaration, "\n{\n    switch ((int)format) {\n"]
+    for aspects, formats in format_aspects(root).items():
+        source += ["    case %s:\n" % f for f in formats]
+        source.append("        return %s;\n" % aspects)
+    source.append("    default:\n        return 0;\n    }\n}\n")
+    write(out, "formats.h", header)
+    write(out, "formats.c", source)
+
+
 def device_structures(root):
     """[(name, sType)] of what may stand in a VkDeviceCreateInfo's chain, by the headers without window systems and beta."""
     protected = {t.attrib["name"] for t in root.findall("extensions/extension") if "platform" in t.attrib}
@@ -594,6 +626,7 @@ def main():
     write_sync_commands(arguments.out, commands, names)
     write_known(arguments.out, root)
     write_enums(arguments.out, root)
+    write_formats(arguments.out, root)
 
 
 if __name__ == "__main__":

@@ -21,16 +21,19 @@ VkPipelineStageFlags2 access_chain_stages(VkPipelineStageFlags2 stages)
 
 /* Whether the last write is a transition, and one of these stages comes after it: to wait for that stage is
  * to wait for the transition too. */
-static bool is_after_transition(const struct access *access, VkPipelineStageFlags2 closed)
+static bool is_after_transition(const struct access *access, VkPipelineStageFlags2 stages)
 {
-    return !access->write.access &&
-           (scope_close_destination(scope_expand_stages(access->write.stages, 0)) & closed);
+    VkPipelineStageFlags2 destination = access->write.stages;
+    if (access->write.access || !destination)
+        return false;
+    return (destination & stages) ||
+           (scope_close_destination(scope_expand_stages(destination, 0)) & scope_expand_stages(stages, 0));
 }
 
 struct scope access_source(const struct access *access)
 {
     struct scope source = {access->reads, scope_writes(access->write.access)};
-    if (!is_after_transition(access, scope_expand_stages(access->reads, 0)))
+    if (!is_after_transition(access, access->reads))
         source.stages |= access->write.stages;
     return source;
 }
@@ -42,7 +45,7 @@ void access_add_use(struct access *access, const struct use *use)
         access->reads |= use->scope.stages;
         return;
     }
-    if (is_after_transition(access, scope_expand_stages(use->scope.stages, 0)))
+    if (is_after_transition(access, use->scope.stages))
         access->write.stages = 0;
     access->write.stages |= use->scope.stages;
     access->write.access |= writes;
@@ -67,9 +70,16 @@ static VkAccessFlags2 unreached_writes(VkAccessFlags2 writes, VkAccessFlags2 sou
     return writes & ~source;
 }
 
-static bool is_pending(const struct access *access)
+/* Whether a barrier with this source orders everything, seen from the masks as they are: most that do name
+ * just what came before. */
+static bool orders_all(const struct access *access, const struct scope *source)
 {
-    return access->write.stages || access->write.access || access->reads;
+    VkPipelineStageFlags2 reached = source->stages;
+    VkPipelineStageFlags2 stages = access->reads | (access->write.access ? access->write.stages : 0);
+    if (reached & VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)
+        reached = ~VK_PIPELINE_STAGE_2_HOST_BIT;
+    bool transition = access->write.access || !access->write.stages || (access->write.stages & reached);
+    return !(stages & ~reached) && transition && !unreached_writes(access->write.access, source->access);
 }
 
 /* A transition that nothing has been seen to order: to wait for all its destination stages is to wait for it,
@@ -86,8 +96,13 @@ static void keep_transition(struct access *access)
  * of them are. */
 static void take_ordered(struct access *access, const struct scope *source)
 {
-    if (!is_pending(access))
+    if (!source->stages)
         return;
+    if (orders_all(access, source)) {
+        access->write = (struct scope){0, 0};
+        access->reads = 0;
+        return;
+    }
     VkPipelineStageFlags2 reached = scope_close_source(scope_expand_stages(source->stages, 0));
     if (is_after_transition(access, reached))
         access->write.stages = 0;
@@ -116,7 +131,7 @@ void access_follow(struct access *access, const struct access *after, const stru
 {
     take_ordered(access, ordered);
     if (after->write.stages) {
-        if (after->write.access && is_after_transition(access, scope_expand_stages(after->write.stages, 0)))
+        if (after->write.access && is_after_transition(access, after->write.stages))
             access->write.stages = 0;
         keep_transition(access);
         access->visible = after->visible;

@@ -130,7 +130,8 @@ bool contract_transition(struct contract_image *image, const struct subresource_
 void contract_forget(struct contract_image *image, const struct subresource_range *range);
 
 /* A secondary command buffer is executed: its needs are uses, its exit is the state afterwards. `secondary`
- * isn't changed. False on out of memory: as above; what went to the sink by then stands. */
+ * isn't changed. Labels are the secondary's own: those of transitions stand, needs that it brings have none.
+ * False on out of memory: as above; what went to the sink by then stands. */
 bool contract_execute(struct contract_image *primary, const struct contract_image *secondary,
                       const struct transition_sink *sink);
 

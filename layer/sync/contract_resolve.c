@@ -44,12 +44,6 @@ static bool reads(const struct need *need)
     return (need->scope.access & ~scope_writes(need->scope.access)) != 0;
 }
 
-static void say(const struct resolving *resolving, enum resolve_problem problem,
-                const struct transition *transition)
-{
-    resolving->resolve->problem(resolving->resolve->context, problem, transition);
-}
-
 /* A first use that contents matter to. True if something must be said, then *problem is it. */
 static bool find_owner_problem(const struct resolving *resolving, const struct access *access, bool matches,
                                enum resolve_problem *problem)
@@ -66,29 +60,42 @@ static bool find_owner_problem(const struct resolving *resolving, const struct a
 
 /* --- One rectangle --- */
 
-static void satisfy(const struct resolving *resolving, const struct subresource_range *range,
-                    struct access *access)
+static void say(const struct resolving *resolving, enum resolve_problem problem,
+                const struct subresource_range *range, const struct access *access)
+{
+    const struct resolve *resolve = resolving->resolve;
+    struct transition transition = contract_transition_for(range, access, &resolving->part->need);
+    resolve->problem(resolve->context, problem, &transition);
+}
+
+static void repair(const struct resolving *resolving, const struct subresource_range *range,
+                   struct access *access)
 {
     static const struct scope everything = {VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
                                             VK_ACCESS_2_MEMORY_WRITE_BIT};
     const struct resolve *resolve = resolving->resolve;
     const struct need *need = &resolving->part->need;
+    if (all_is_over(resolve, access)) {
+        struct transition transition = contract_transition_for(range, access, need);
+        resolve->add(resolve->context, &transition);
+    } else {
+        say(resolving, RESOLVE_UNORDERED, range, access);
+    }
+    access_add_barrier(access, need->layout, &everything, &need->scope);
+}
+
+static void satisfy(const struct resolving *resolving, const struct subresource_range *range,
+                    struct access *access)
+{
+    const struct need *need = &resolving->part->need;
     enum resolve_problem problem;
     if (need->flags & (NEED_NOTHING | NEED_DISCARD))
         return;
     bool matches = contract_layouts_match(resolving->image, range, access->layout, need->layout);
-    struct transition transition = contract_transition_for(range, access, need);
-    if (find_owner_problem(resolving, access, matches, &problem)) {
-        say(resolving, problem, &transition);
-        return;
-    }
-    if (matches || !contract_is_repairable(need))
-        return;
-    if (all_is_over(resolve, access))
-        resolve->add(resolve->context, &transition);
-    else
-        say(resolving, RESOLVE_UNORDERED, &transition);
-    access_add_barrier(access, need->layout, &everything, &need->scope);
+    if (find_owner_problem(resolving, access, matches, &problem))
+        say(resolving, problem, range, access);
+    else if (!matches && contract_is_repairable(need))
+        repair(resolving, range, access);
 }
 
 /* This queue becomes the last; others stay remembered until they are known to be over. A barrier of the

@@ -110,6 +110,8 @@ static void report_summary(struct device_sync *sync)
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         report_event_number(&event, counts[i].name, counts[i].value);
     report_event_end(&event, report);
+    if (!counts[0].value && !counts[6].value && !counts[8].value && !counts[9].value)
+        return;
     report_log(
         report, REPORT_INFO,
         "%llu barrier calls, %llu given down; repairs: %llu before commands, %llu barriers rewritten, %llu "

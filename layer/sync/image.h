@@ -79,7 +79,8 @@ static inline bool image_is_tracked(const struct image *image)
     return atomic_load_explicit(&image->untracked, memory_order_relaxed) == IMAGE_TRACKED;
 }
 
-/* The aspects of a format by index; returns how many. Planes of multi-planar formats count as COLOR. */
+/* The aspects of a format by index; returns how many. Planes of multi-planar formats count as COLOR,
+ * and so do unknown formats, whose images are untracked. */
 uint8_t image_format_aspects(VkFormat format, VkImageAspectFlagBits aspects[2]);
 
 /* The application's range in the image's terms. VK_REMAINING_... are resolved; DEPTH|STENCIL, COLOR and

@@ -153,6 +153,8 @@ static bool undos_grow(struct submission *submission)
     if (!grow(&submission->undos, &submission->undo_capacity, submission->undo_count + 1,
               sizeof(struct undo)))
         return false;
+    if (submission->undo_capacity == capacity)
+        return true;
     for (uint32_t i = capacity; i < submission->undo_capacity; i++)
         subresource_map_init(&submission->undos[i].map, &smallest, sizeof(struct access),
                              &submission->undos[i].first, NULL);

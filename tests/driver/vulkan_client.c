@@ -64,21 +64,26 @@ VkResult vulkan_client_create_instance(struct vulkan_client *client,
 VkResult vulkan_client_create_device(struct vulkan_client *client, const struct vulkan_client_config *config)
 {
     const float priority = 1;
-    const VkDeviceQueueCreateInfo queue = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-        .queueCount = 1,
-        .pQueuePriorities = &priority,
-    };
+    VkDeviceQueueCreateInfo queues[CLIENT_MAX_FAMILIES];
+    const uint32_t families = config->family_count ? config->family_count : 1;
     const VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
         .pNext = config->device_next,
-        .queueCreateInfoCount = 1,
-        .pQueueCreateInfos = &queue,
+        .queueCreateInfoCount = families,
+        .pQueueCreateInfos = queues,
         .enabledExtensionCount = config->device_extension_count,
         .ppEnabledExtensionNames = config->device_extensions,
     };
-    VkResult result = client->vkCreateDevice(client->physical, &info, NULL, &client->device);
+    VkResult result;
 
+    for (uint32_t i = 0; i < families; i++)
+        queues[i] = (VkDeviceQueueCreateInfo){
+            .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+            .queueFamilyIndex = i,
+            .queueCount = 1,
+            .pQueuePriorities = &priority,
+        };
+    result = client->vkCreateDevice(client->physical, &info, NULL, &client->device);
     if (result != VK_SUCCESS) {
         client->device = VK_NULL_HANDLE;
         return result;

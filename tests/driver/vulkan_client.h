@@ -84,6 +84,28 @@
     X(vkCmdEndRendering)                                                                                     \
     X(vkCmdDraw)                                                                                             \
     X(vkCmdSetEvent)                                                                                         \
+    X(vkCreateRenderPass2)                                                                                   \
+    X(vkFreeCommandBuffers)                                                                                  \
+    X(vkResetCommandBuffer)                                                                                  \
+    X(vkCmdCopyImage)                                                                                        \
+    X(vkCmdCopyImage2)                                                                                       \
+    X(vkCmdBlitImage)                                                                                        \
+    X(vkCmdBlitImage2)                                                                                       \
+    X(vkCmdResolveImage)                                                                                     \
+    X(vkCmdResolveImage2)                                                                                    \
+    X(vkCmdCopyBufferToImage)                                                                                \
+    X(vkCmdCopyBufferToImage2)                                                                               \
+    X(vkCmdCopyImageToBuffer)                                                                                \
+    X(vkCmdCopyImageToBuffer2)                                                                               \
+    X(vkCmdClearColorImage)                                                                                  \
+    X(vkCmdClearDepthStencilImage)                                                                           \
+    X(vkCmdWaitEvents)                                                                                       \
+    X(vkCmdWaitEvents2)                                                                                      \
+    X(vkCmdSetEvent2)                                                                                        \
+    X(vkCmdBeginRenderPass2)                                                                                 \
+    X(vkCmdNextSubpass)                                                                                      \
+    X(vkCmdEndRenderPass2)                                                                                   \
+    X(vkCmdExecuteCommands)                                                                                  \
     X(vkCreateEvent)                                                                                         \
     X(vkDestroyEvent)                                                                                        \
     X(vkGetEventStatus)                                                                                      \
@@ -106,6 +128,8 @@
     X(vkDeferredOperationJoinKHR)                                                                            \
     X(vkGetDeferredOperationResultKHR)                                                                       \
     X(vkCreateRayTracingPipelinesKHR)
+
+#define CLIENT_MAX_FAMILIES 3
 
 struct vulkan_client {
     void *loader; /* dlopen()'s handle */
@@ -133,6 +157,7 @@ struct vulkan_client_config {
     const char *const *instance_extensions;
     uint32_t device_extension_count;
     const char *const *device_extensions;
+    uint32_t family_count; /* one queue of each of the first so many families; 0: of the first */
 };
 
 /* Three steps, each only if the one before gave VK_SUCCESS. VK_ERROR_INITIALIZATION_FAILED also where there

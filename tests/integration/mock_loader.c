@@ -129,7 +129,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL next_create_device(VkPhysicalDevice physic
                                                          VkDevice *device)
 {
     const VkLayerDeviceCreateInfo *link = info->pNext;
-    CHECK(link->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
+    while (link && link->sType != VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO)
+        link = link->pNext;
+    CHECK(link);
     CHECK_MESSAGE(!link->u.pLayerInfo, "the layer didn't advance the chain's link");
     if (mock_loader_watch.create_device)
         mock_loader_watch.create_device(info);

@@ -107,6 +107,14 @@ static inline VkAccessFlags2 model_writes(VkAccessFlags2 access)
     return access & VK_ACCESS_2_MEMORY_WRITE_BIT ? MODEL_WRITES : access & MODEL_WRITES;
 }
 
+/* What a barrier with such a source comes after; what comes after one with such a destination. */
+static inline struct scope model_chain_scope(const struct scope *source)
+{
+    static const VkPipelineStageFlags2 none = MODEL_STAGE(TOP_OF_PIPE) | MODEL_STAGE(BOTTOM_OF_PIPE);
+    VkPipelineStageFlags2 named = source->stages & ~none;
+    return (struct scope){named ? named : MODEL_STAGE(ALL_COMMANDS), source->access};
+}
+
 /* --- A subresource in a command buffer --- */
 
 enum model_need {

@@ -46,7 +46,9 @@ static void test_uses_add_up(void **state)
     (void)state;
     access_add_use(&access, &fragment_read);
     check_source(&access, STAGE(FRAGMENT_SHADER), 0);
+    access.visible.stages = STAGE(FRAGMENT_SHADER);
     access_add_use(&access, &copy_write);
+    check_scope(&access.visible, 0, 0);
     access_add_use(&access, &compute_read);
     check_source(&access, STAGE(FRAGMENT_SHADER) | STAGE(COPY) | STAGE(COMPUTE_SHADER),
                  ACCESS(TRANSFER_WRITE));

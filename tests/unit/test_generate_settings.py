@@ -62,7 +62,7 @@ class GenerateSettings(unittest.TestCase):
         self.assertIn('.standard = "off"', (self.path / "settings_entries.h").read_text())
         result = self.generate("--default-preset=nonsense", "--sample", self.path / "sample")
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("caches, off", result.stderr)
+        self.assertIn("caches, report, off", result.stderr)
 
     def test_check_finds_what_is_stale(self):
         sample = self.path / "sample"

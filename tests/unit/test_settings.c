@@ -129,7 +129,7 @@ static void assert_no_complaint(void)
 
 static void assert_defaults(const struct settings_values *values)
 {
-    assert_int_equal(values->preset, SETTINGS_PRESET_CACHES);
+    assert_int_equal(values->preset, SETTINGS_PRESET_REPAIR);
     assert_null(values->only);
     assert_null(values->skip);
     assert_true(values->cache);
@@ -204,8 +204,8 @@ static const struct {
     const char *value;
     const char *allowed;
 } malformed[] = {
-    {"preset", "repair", "caches or off"},
-    {"preset", "", "caches or off"},
+    {"preset", "repairs", "repair, caches, report or off"},
+    {"preset", "", "repair, caches, report or off"},
     {"cache", "maybe", "true or false"},
     {"cache", "", "true or false"},
     {"cache", "2", "true or false"},
@@ -345,7 +345,7 @@ static void test_unknown_keys(void **state)
 {
     (void)state;
     setenv("VK_ROBUST_CACHE_PRESETS", "off", 1);
-    assert_int_equal(read_values(NULL).preset, SETTINGS_PRESET_CACHES);
+    assert_int_equal(read_values(NULL).preset, SETTINGS_PRESET_REPAIR);
     assert_int_equal(complaints.count, 1);
     assert_string_equal(complaints.where, "environment");
     assert_non_null(strstr(complaints.what, "VK_ROBUST_CACHE_PRESETS"));
@@ -762,7 +762,9 @@ static void test_order_of_sources(void **state)
               values.load_timeout);
         values = read_from(mask, "preset", presets);
         check(values.cache == (mask == 0 || highest(mask) % 2 == 1), "sources %x: %d", mask, values.cache);
-        check((values.preset == SETTINGS_PRESET_CACHES) == values.cache, "sources %x", mask);
+        check((values.preset == SETTINGS_PRESET_CACHES || values.preset == SETTINGS_PRESET_REPAIR) ==
+                  values.cache,
+              "sources %x", mask);
     }
 }
 

@@ -1,0 +1,154 @@
+#include "sync/record_call.h"
+
+#include "sync/record.h"
+#include "sync/record_repair.h"
+
+struct record_call record_call_of_info(enum sync_command command, const VkDependencyInfo *info)
+{
+    return (struct record_call){
+        .command = command,
+        .origin = BARRIER_SYNC2,
+        .flags = info->dependencyFlags,
+        .memory_count = info->memoryBarrierCount,
+        .buffer_count = info->bufferMemoryBarrierCount,
+        .image_count = info->imageMemoryBarrierCount,
+        .memory = info->pMemoryBarriers,
+        .buffers = info->pBufferMemoryBarriers,
+        .images = info->pImageMemoryBarriers,
+        .chain = info->pNext,
+    };
+}
+
+VkMemoryBarrier2 record_call_memory(const struct record_call *call, uint32_t index)
+{
+    if (call->origin == BARRIER_SYNC2)
+        return ((const VkMemoryBarrier2 *)call->memory)[index];
+    const VkMemoryBarrier *from = &((const VkMemoryBarrier *)call->memory)[index];
+    return (VkMemoryBarrier2){
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+        .pNext = from->pNext,
+        .srcStageMask = call->source1,
+        .srcAccessMask = from->srcAccessMask,
+        .dstStageMask = call->destination1,
+        .dstAccessMask = from->dstAccessMask,
+    };
+}
+
+VkBufferMemoryBarrier2 record_call_buffer(const struct record_call *call, uint32_t index)
+{
+    if (call->origin == BARRIER_SYNC2)
+        return ((const VkBufferMemoryBarrier2 *)call->buffers)[index];
+    const VkBufferMemoryBarrier *from = &((const VkBufferMemoryBarrier *)call->buffers)[index];
+    return (VkBufferMemoryBarrier2){
+        .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
+        .pNext = from->pNext,
+        .srcStageMask = call->source1,
+        .srcAccessMask = from->srcAccessMask,
+        .dstStageMask = call->destination1,
+        .dstAccessMask = from->dstAccessMask,
+        .srcQueueFamilyIndex = from->srcQueueFamilyIndex,
+        .dstQueueFamilyIndex = from->dstQueueFamilyIndex,
+        .buffer = from->buffer,
+        .offset = from->offset,
+        .size = from->size,
+    };
+}
+
+VkImageMemoryBarrier2 record_call_image(const struct record_call *call, uint32_t index)
+{
+    if (call->origin == BARRIER_SYNC2)
+        return ((const VkImageMemoryBarrier2 *)call->images)[index];
+    const VkImageMemoryBarrier *from = &((const VkImageMemoryBarrier *)call->images)[index];
+    return (VkImageMemoryBarrier2){
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+        .pNext = from->pNext,
+        .srcStageMask = call->source1,
+        .srcAccessMask = from->srcAccessMask,
+        .dstStageMask = call->destination1,
+        .dstAccessMask = from->dstAccessMask,
+        .oldLayout = from->oldLayout,
+        .newLayout = from->newLayout,
+        .srcQueueFamilyIndex = from->srcQueueFamilyIndex,
+        .dstQueueFamilyIndex = from->dstQueueFamilyIndex,
+        .image = from->image,
+        .subresourceRange = from->subresourceRange,
+    };
+}
+
+enum record_effect record_call_effect(const struct command_buffer *buffer, const struct record_call *call,
+                                      const struct image *image, const VkImageMemoryBarrier2 *info,
+                                      struct contract_barrier *barrier)
+{
+    const struct device_sync *sync = buffer->sync;
+    bool transfer = info->srcQueueFamilyIndex != info->dstQueueFamilyIndex;
+    /* Spec, VkImageMemoryBarrier: with synchronization2, where the layouts are equal and no ownership is
+     * transferred, no layout transition happens. */
+    if (info->oldLayout == info->newLayout && !transfer && sync->app_sync2)
+        return EFFECT_NONE;
+    /* VK_QUEUE_FAMILY_EXTERNAL, FOREIGN and IGNORED are no families of the device. */
+    if (transfer && (!image->exclusive || info->srcQueueFamilyIndex >= sync->family_count ||
+                     info->dstQueueFamilyIndex >= sync->family_count))
+        return EFFECT_FORGET;
+    *barrier = (struct contract_barrier){
+        .old_layout = info->oldLayout,
+        .new_layout = info->newLayout,
+        .source = {info->srcStageMask, info->srcAccessMask},
+        .destination = {info->dstStageMask, info->dstAccessMask},
+        .source_family = transfer ? (uint8_t)info->srcQueueFamilyIndex : ACCESS_NO_FAMILY,
+        .destination_family = transfer ? (uint8_t)info->dstQueueFamilyIndex : ACCESS_NO_FAMILY,
+        .family = (uint8_t)buffer->family,
+        .command = (uint16_t)call->command,
+        .label = buffer->label,
+    };
+    return EFFECT_TRANSITION;
+}
+
+static void ignore_part(void *context, const struct barrier_part *part)
+{
+    (void)context, (void)part;
+}
+
+static void follow_image(struct command_buffer *buffer, const struct record_call *call,
+                         const VkImageMemoryBarrier2 *info)
+{
+    static const struct part_sink no_parts = {ignore_part, NULL};
+    struct image *image = image_find(buffer->sync, info->image);
+    struct contract_image *part = command_buffer_image(buffer, image);
+    struct subresource_range range;
+    struct contract_barrier barrier;
+    if (!part)
+        return;
+    enum record_effect effect = record_call_effect(buffer, call, image, info, &barrier);
+    if (!image_range(image, &info->subresourceRange, record_has_one_layout(buffer, image), &range)) {
+        range = subresource_range_all(&part->map.shape);
+        effect = EFFECT_FORGET;
+    }
+    if (effect == EFFECT_FORGET)
+        contract_forget(part, &range);
+    if (effect != EFFECT_TRANSITION)
+        return;
+    barrier.fixed = true;
+    struct transition_sink sink = record_repair_begin(buffer);
+    contract_transition(part, &range, &barrier, &no_parts, &sink);
+    record_repair_place(buffer, part, FINDING_WRONG_OLD_LAYOUT, buffer);
+}
+
+void record_call_follow(struct command_buffer *buffer, const struct record_call *call)
+{
+    for (uint32_t i = 0; i < call->image_count; i++) {
+        VkImageMemoryBarrier2 info = record_call_image(call, i);
+        follow_image(buffer, call, &info);
+    }
+}
+
+void record_call_follow_inside(struct command_buffer *buffer, const struct record_call *call)
+{
+    for (uint32_t i = 0; i < call->image_count; i++) {
+        VkImageMemoryBarrier2 info = record_call_image(call, i);
+        struct contract_image *part = command_buffer_image(buffer, image_find(buffer->sync, info.image));
+        if (!part || info.oldLayout == info.newLayout)
+            continue;
+        struct subresource_range all = subresource_range_all(&part->map.shape);
+        contract_forget(part, &all);
+    }
+}
