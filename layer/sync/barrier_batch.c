@@ -75,21 +75,41 @@ static struct barrier_call as_call(const struct barrier_batch *batch)
     };
 }
 
-/* How the masks of all barriers of the call are to those of the batch's first. Where all are the same,
- * joining needs no other look: each chain between two of them orders what they order anyway. */
-static enum barrier_likeness call_likeness(const struct barrier_call *call, const struct scope *source,
-                                           const struct scope *destination)
+static enum barrier_likeness likeness(VkPipelineStageFlags2 source, VkAccessFlags2 source_access,
+                                      VkPipelineStageFlags2 destination, VkAccessFlags2 destination_access,
+                                      const struct barrier_batch *batch)
 {
-    enum barrier_likeness likeness = BARRIERS_ALIKE;
-    uint32_t size = call_size(call);
-    for (uint32_t i = 0; i < size; i++) {
-        struct dependency next = call_dependency(call, i);
-        if (next.source.stages != source->stages || next.destination.stages != destination->stages)
-            return BARRIERS_UNLIKE;
-        if (next.source.access != source->access || next.destination.access != destination->access)
-            likeness = BARRIERS_OF_EQUAL_STAGES;
-    }
-    return likeness;
+    if (source != batch->source.stages || destination != batch->destination.stages)
+        return BARRIERS_UNLIKE;
+    if (source_access != batch->source.access || destination_access != batch->destination.access)
+        return BARRIERS_OF_EQUAL_STAGES;
+    return BARRIERS_ALIKE;
+}
+
+static enum barrier_likeness least(enum barrier_likeness a, enum barrier_likeness b)
+{
+    return a < b ? a : b;
+}
+
+#define LIKENESS(barrier, batch)                                                                             \
+    likeness((barrier).srcStageMask, (barrier).srcAccessMask, (barrier).dstStageMask,                        \
+             (barrier).dstAccessMask, batch)
+
+/* How the masks of all barriers of the call are to those of the batch's first, and those of the batch. Where
+ * all are the same, joining needs no other look: each chain between two of them orders what they order
+ * anyway. */
+static enum barrier_likeness call_likeness(const struct barrier_call *call, const struct barrier_batch *batch)
+{
+    enum barrier_likeness found = batch->likeness;
+    for (uint32_t i = 0; i < call->memory_count; i++)
+        found = least(found, LIKENESS(call->memory[i], batch));
+    for (uint32_t i = 0; i < call->buffer_count; i++)
+        found = least(found, LIKENESS(call->buffers[i], batch));
+    for (uint32_t i = 0; i < call->image_count; i++)
+        found = least(found, LIKENESS(call->images[i], batch));
+    if (!call->memory_count && !call->buffer_count && !call->image_count)
+        found = least(found, likeness(call->source1, 0, call->destination1, 0, batch));
+    return found;
 }
 
 /* ---- Image barriers: which go beside each other ---- */
@@ -190,6 +210,20 @@ static bool images_fit(const struct barrier_batch *batch, const struct barrier_c
         if (!image_fits(batch, &call->images[i], rules, folds))
             return false;
     return !overlaps_itself(call);
+}
+
+/* Two transfers of one buffer's ownership come one after the other, and so do a transfer and what follows it.
+ */
+static bool buffers_fit(const struct barrier_batch *batch, const struct barrier_call *call)
+{
+    for (uint32_t i = 0; i < call->buffer_count; i++)
+        for (uint32_t j = 0; j < batch->buffer_count; j++) {
+            const VkBufferMemoryBarrier2 *next = &call->buffers[i], *there = &batch->buffers[j];
+            if (next->buffer == there->buffer && (next->srcQueueFamilyIndex != next->dstQueueFamilyIndex ||
+                                                  there->srcQueueFamilyIndex != there->dstQueueFamilyIndex))
+                return false;
+        }
+    return true;
 }
 
 /* ---- Chains ---- */
@@ -328,8 +362,6 @@ static bool may_join(const struct barrier_batch *batch, const struct barrier_cal
 
 static bool grow(void **items, uint32_t *capacity, uint32_t wanted, size_t size)
 {
-    if (wanted <= *capacity)
-        return true;
     uint32_t next = *capacity ? *capacity : 16;
     while (next < wanted)
         next *= 2;
@@ -341,20 +373,33 @@ static bool grow(void **items, uint32_t *capacity, uint32_t wanted, size_t size)
     return true;
 }
 
+static bool reserve_cold(struct barrier_batch *batch, uint32_t memory, uint32_t buffers, uint32_t images)
+{
+    void *items = batch->memory;
+    bool done = memory <= batch->memory_capacity ||
+                grow(&items, &batch->memory_capacity, memory, sizeof(*batch->memory));
+    batch->memory = items;
+    items = batch->buffers;
+    done = done && (buffers <= batch->buffer_capacity ||
+                    grow(&items, &batch->buffer_capacity, buffers, sizeof(*batch->buffers)));
+    batch->buffers = items;
+    items = batch->images;
+    done = done && (images <= batch->image_capacity ||
+                    grow(&items, &batch->image_capacity, images, sizeof(*batch->images)));
+    batch->images = items;
+    return done;
+}
+
 static bool reserve(struct barrier_batch *batch, const struct barrier_call *call)
 {
-    void *memory = batch->memory, *buffers = batch->buffers, *images = batch->images;
     /* One more on each side for calls that name no barrier. */
-    bool done = grow(&memory, &batch->memory_capacity, batch->memory_count + call->memory_count + 2,
-                     sizeof(*batch->memory));
-    batch->memory = memory;
-    done = done && grow(&buffers, &batch->buffer_capacity, batch->buffer_count + call->buffer_count,
-                        sizeof(*batch->buffers));
-    batch->buffers = buffers;
-    done = done && grow(&images, &batch->image_capacity, batch->image_count + call->image_count,
-                        sizeof(*batch->images));
-    batch->images = images;
-    return done;
+    uint32_t memory = batch->memory_count + call->memory_count + 2;
+    uint32_t buffers = batch->buffer_count + call->buffer_count;
+    uint32_t images = batch->image_count + call->image_count;
+    if (memory <= batch->memory_capacity && buffers <= batch->buffer_capacity &&
+        images <= batch->image_capacity)
+        return true;
+    return reserve_cold(batch, memory, buffers, images);
 }
 
 /* A call that names no barrier still orders execution; where barriers have masks of their own it needs one to
@@ -376,34 +421,31 @@ static void say_execution(struct barrier_batch *batch, VkPipelineStageFlags sour
     batch->changed = true;
 }
 
+/* There is room for it. */
 static void append(struct barrier_batch *batch, const struct barrier_call *call)
 {
-    if (call->memory_count)
-        memcpy(&batch->memory[batch->memory_count], call->memory, call->memory_count * sizeof(*call->memory));
-    if (call->buffer_count)
-        memcpy(&batch->buffers[batch->buffer_count], call->buffers,
-               call->buffer_count * sizeof(*call->buffers));
-    if (call->image_count)
-        memcpy(&batch->images[batch->image_count], call->images, call->image_count * sizeof(*call->images));
-    batch->memory_count += call->memory_count;
-    batch->buffer_count += call->buffer_count;
-    batch->image_count += call->image_count;
+    for (uint32_t i = 0; i < call->memory_count; i++)
+        batch->memory[batch->memory_count++] = call->memory[i];
+    for (uint32_t i = 0; i < call->buffer_count; i++)
+        batch->buffers[batch->buffer_count++] = call->buffers[i];
+    for (uint32_t i = 0; i < call->image_count; i++)
+        batch->images[batch->image_count++] = call->images[i];
 }
 
 static void take_first(struct barrier_batch *batch, const struct barrier_call *call,
                        const struct barrier_rules *rules)
 {
     struct dependency first = call_dependency(call, 0);
+    barrier_batch_clear(batch);
     batch->origin = call->origin;
-    batch->changed = false;
     batch->flags = call->flags;
-    batch->memory_count = batch->buffer_count = batch->image_count = 0;
     append(batch, call);
     batch->source = first.source;
     batch->destination = first.destination;
     batch->sources = batch->destinations = 0;
     call_stages(call, &batch->sources, &batch->destinations);
-    batch->likeness = call_likeness(call, &first.source, &first.destination);
+    batch->likeness = BARRIERS_ALIKE;
+    batch->likeness = call_likeness(call, batch);
     batch->source1 = call->source1;
     batch->destination1 = call->destination1;
     if (!rules->sync2 && call->origin != BARRIER_SYNC1) {
@@ -420,9 +462,8 @@ static struct scope gained_source(struct chains *chains, const struct barrier_ca
     struct scope gained = {0, 0};
     chains_start(chains, call, index);
     while (chains_next(chains)) {
-        VkBuffer buffer = chains->next.buffer;
         gained.stages |= chains->found.source.stages;
-        if (chains->found.memory || (buffer && buffer == chains->found.buffer))
+        if (chains->found.memory)
             gained.access |= chains->found.source.access;
     }
     return gained;
@@ -513,22 +554,35 @@ struct joining {
     bool folds, chained;
 };
 
+/* Before `call` is appended; how many memory barriers are `there` then. */
+static uint32_t say_executions(struct barrier_batch *batch, const struct barrier_call *call)
+{
+    struct barrier_call there = as_call(batch);
+    if (says_execution_only(&there))
+        say_execution(batch, batch->source1, batch->destination1);
+    uint32_t count = batch->memory_count;
+    if (says_execution_only(call))
+        say_execution(batch, call->source1, call->destination1);
+    return count;
+}
+
 static void join_call(struct barrier_batch *batch, const struct barrier_call *call,
                       const struct barrier_rules *rules, const struct joining *joining)
 {
-    struct barrier_call there = as_call(batch);
-    if (rules->sync2 && says_execution_only(&there)) {
-        say_execution(batch, batch->source1, batch->destination1);
-        there.memory_count++;
+    uint32_t memory = rules->sync2 ? say_executions(batch, call) : batch->memory_count;
+    uint32_t images = batch->image_count;
+    struct barrier_call there;
+    if (joining->chained) {
+        there = as_call(batch);
+        there.memory_count = memory;
     }
-    if (rules->sync2 && says_execution_only(call))
-        say_execution(batch, call->source1, call->destination1);
     append(batch, call);
     if (joining->chained)
         take_in_sources(batch, call, &there, rules->queue);
     if (joining->folds)
-        fold_images(batch, there.image_count);
-    drop_equal_memory(batch, there.memory_count);
+        fold_images(batch, images);
+    if (memory < batch->memory_count)
+        drop_equal_memory(batch, memory);
     if (joining->likeness != BARRIERS_ALIKE)
         call_stages(call, &batch->sources, &batch->destinations);
     batch->likeness = joining->likeness;
@@ -541,8 +595,9 @@ static bool is_full(const struct barrier_batch *batch, const struct barrier_call
     return batch->memory_count + batch->buffer_count + batch->image_count + call_size(call) > JOINED_MAX;
 }
 
-enum barrier_joined barrier_batch_add(struct barrier_batch *batch, const struct barrier_call *call,
-                                      const struct barrier_rules *rules, bool join)
+__attribute__((noinline)) static enum barrier_joined add_any(struct barrier_batch *batch,
+                                                             const struct barrier_call *call,
+                                                             const struct barrier_rules *rules, bool join)
 {
     if (!batch->calls) {
         if (!reserve(batch, call))
@@ -552,17 +607,41 @@ enum barrier_joined barrier_batch_add(struct barrier_batch *batch, const struct 
     }
     if (!join || batch->flags != call->flags || is_full(batch, call))
         return BARRIER_APART;
-    struct joining joining = {.likeness = call_likeness(call, &batch->source, &batch->destination)};
-    if (joining.likeness > batch->likeness)
-        joining.likeness = batch->likeness;
+    struct joining joining = {.likeness = call_likeness(call, batch)};
     if ((!rules->sync2 && joining.likeness == BARRIERS_UNLIKE) ||
-        !images_fit(batch, call, rules, &joining.folds) ||
+        !images_fit(batch, call, rules, &joining.folds) || !buffers_fit(batch, call) ||
         (joining.likeness != BARRIERS_ALIKE && !may_join(batch, call, rules->queue, &joining.chained)))
         return BARRIER_APART;
     if (!reserve(batch, call))
         return BARRIER_NO_MEMORY;
     join_call(batch, call, rules, &joining);
     return BARRIER_JOINED;
+}
+
+/* One image more, with the masks of all that are there: what long runs of calls are made of. add_any() would
+ * do the same, in three times the instructions. */
+static bool add_another_image(struct barrier_batch *batch, const struct barrier_call *call)
+{
+    uint32_t count = batch->image_count;
+    const VkImageMemoryBarrier2 *barrier = call->images;
+    if (!batch->calls || !count || count >= batch->image_capacity || batch->likeness != BARRIERS_ALIKE ||
+        batch->flags != call->flags || call->image_count != 1 || call->memory_count || call->buffer_count ||
+        is_full(batch, call) || LIKENESS(*barrier, batch) != BARRIERS_ALIKE)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (batch->images[i].image == barrier->image)
+            return false;
+    batch->images[count] = *barrier;
+    batch->image_count = count + 1;
+    batch->origin = BARRIER_LAYER;
+    batch->calls++;
+    return true;
+}
+
+enum barrier_joined barrier_batch_add(struct barrier_batch *batch, const struct barrier_call *call,
+                                      const struct barrier_rules *rules, bool join)
+{
+    return join && add_another_image(batch, call) ? BARRIER_JOINED : add_any(batch, call, rules, join);
 }
 
 bool barrier_images_join(VkImageMemoryBarrier2 *a, const VkImageMemoryBarrier2 *b)

@@ -649,6 +649,17 @@ static void test_many_are_one(void **state)
     VkImageMemoryBarrier2 more =
         image_barrier(64, LAYOUT(TRANSFER_DST_OPTIMAL), LAYOUT(SHADER_READ_ONLY_OPTIMAL), &upload);
     assert_int_equal(add_image(&batch, &more, &sync2_rules), BARRIER_APART);
+    /* Room for more doesn't change that. */
+    barrier_batch_clear(&batch);
+    static VkImageMemoryBarrier2 all[65];
+    for (uint32_t i = 0; i < COUNT(all); i++) {
+        all[i] = more;
+        all[i].image = MODEL_IMAGE(i);
+    }
+    struct barrier_call call = {.origin = BARRIER_SYNC2, .image_count = COUNT(all), .images = all};
+    assert_int_equal(barrier_batch_add(&batch, &call, &sync2_rules, true), BARRIER_JOINED);
+    more.image = MODEL_IMAGE(COUNT(all));
+    assert_int_equal(add_image(&batch, &more, &sync2_rules), BARRIER_APART);
     barrier_batch_finish(&batch);
 }
 
