@@ -1,4 +1,6 @@
 /* vkCmdPipelineBarrier and vkCmdPipelineBarrier2: what becomes pending, and with which layouts. */
+#include <string.h>
+
 #include "sync/grow.h"
 #include "sync/layout.h"
 #include "sync/record.h"
@@ -8,23 +10,33 @@
 /* The call as it is being made up, in the pool's scratch. */
 struct making {
     struct command_buffer *buffer;
-    const struct record_call *call;
+    struct record_call *call;
     struct record_scratch *scratch;
-    bool rewritten; /* some image barrier isn't as the application wrote it */
+    bool rewritten; /* some image barrier isn't as the application wrote it: all are in scratch->images */
+    bool lost;      /* ... but there was no memory for one */
 };
 
 /* --- Whether a call can be joined with others --- */
 
 static bool has_chain(const struct record_call *call)
 {
-    bool found = call->chain != NULL;
+    const VkMemoryBarrier2 *memory2 = call->memory;
+    const VkMemoryBarrier *memory1 = call->memory;
+    const VkBufferMemoryBarrier2 *buffers2 = call->buffers;
+    const VkBufferMemoryBarrier *buffers1 = call->buffers;
+    bool sync2 = call->origin == BARRIER_SYNC2, found = call->chain != NULL;
     for (uint32_t i = 0; !found && i < call->memory_count; i++)
-        found = record_call_memory(call, i).pNext != NULL;
+        found = (sync2 ? memory2[i].pNext : memory1[i].pNext) != NULL;
     for (uint32_t i = 0; !found && i < call->buffer_count; i++)
-        found = record_call_buffer(call, i).pNext != NULL;
+        found = (sync2 ? buffers2[i].pNext : buffers1[i].pNext) != NULL;
     for (uint32_t i = 0; !found && i < call->image_count; i++)
-        found = record_call_image(call, i).pNext != NULL;
+        found = call->images[i].pNext != NULL;
     return found;
+}
+
+static bool has_remaining(const VkImageSubresourceRange *range)
+{
+    return range->levelCount == VK_REMAINING_MIP_LEVELS || range->layerCount == VK_REMAINING_ARRAY_LAYERS;
 }
 
 /* Finds all images; false if one isn't tracked (it may be another's alias), or a range not within it. */
@@ -34,13 +46,39 @@ static bool find_targets(struct command_buffer *buffer, const struct record_call
     if (!grow(&scratch->targets, &scratch->target_capacity, call->image_count, sizeof(struct record_target)))
         return false;
     for (uint32_t i = 0; i < call->image_count; i++) {
-        VkImageMemoryBarrier2 info = record_call_image(call, i);
+        const VkImageMemoryBarrier2 *info = &call->images[i];
         struct record_target *target = &scratch->targets[i];
-        target->image = image_find(buffer->sync, info.image);
+        target->image = image_find(buffer->sync, info->image);
         if (!target->image || !image_is_tracked(target->image) ||
-            !image_range(target->image, &info.subresourceRange, record_has_one_layout(buffer, target->image),
+            !image_range(target->image, &info->subresourceRange, record_has_one_layout(buffer, target->image),
                          &target->range))
             return false;
+    }
+    return true;
+}
+
+/* Ranges become comparable: VK_REMAINING_... become numbers, in a copy. False on out of memory. */
+static bool resolve_ranges(struct command_buffer *buffer, struct record_call *call)
+{
+    struct record_scratch *scratch = &buffer->pool->scratch;
+    uint32_t first = 0;
+    while (first < call->image_count && !has_remaining(&call->images[first].subresourceRange))
+        first++;
+    if (first == call->image_count)
+        return true;
+    if (call->images != scratch->given) {
+        if (!grow(&scratch->given, &scratch->given_capacity, call->image_count,
+                  sizeof(VkImageMemoryBarrier2)))
+            return false;
+        memcpy(scratch->given, call->images, call->image_count * sizeof(*call->images));
+        call->images = scratch->given;
+    }
+    for (uint32_t i = first; i < call->image_count; i++) {
+        VkImageSubresourceRange *range = &scratch->given[i].subresourceRange;
+        if (range->levelCount == VK_REMAINING_MIP_LEVELS)
+            range->levelCount = scratch->targets[i].range.mip_count;
+        if (range->layerCount == VK_REMAINING_ARRAY_LAYERS)
+            range->layerCount = scratch->targets[i].range.layer_count;
     }
     return true;
 }
@@ -63,28 +101,33 @@ static void ignore_transition(void *context, const struct transition *transition
     (void)context, (void)transition;
 }
 
-static bool add_barrier(struct making *making, const VkImageMemoryBarrier2 *barrier)
+static void add_barrier(struct making *making, const VkImageMemoryBarrier2 *barrier)
 {
     struct record_scratch *scratch = making->scratch;
-    if (scratch->image_count && making->rewritten &&
-        barrier_images_join(&scratch->images[scratch->image_count - 1], barrier))
-        return true;
-    if (!grow(&scratch->images, &scratch->image_capacity, scratch->image_count + 1,
-              sizeof(VkImageMemoryBarrier2)))
-        return false;
-    scratch->images[scratch->image_count++] = *barrier;
-    return true;
+    if (scratch->image_count && barrier_images_join(&scratch->images[scratch->image_count - 1], barrier))
+        return;
+    if (grow(&scratch->images, &scratch->image_capacity, scratch->image_count + 1,
+             sizeof(VkImageMemoryBarrier2)))
+        scratch->images[scratch->image_count++] = *barrier;
+    else
+        making->lost = true;
 }
 
-/* As the application wrote it, but for VK_REMAINING_.... */
-static bool add_unchanged(struct making *making, const struct record_target *target,
-                          const VkImageMemoryBarrier2 *info)
+/* From this image barrier on the call is another than the application's. */
+static void begin_rewriting(struct making *making, uint32_t index)
 {
-    VkImageMemoryBarrier2 barrier = *info;
-    barrier.subresourceRange.levelCount = target->range.mip_count;
-    if (barrier.subresourceRange.layerCount == VK_REMAINING_ARRAY_LAYERS)
-        barrier.subresourceRange.layerCount = target->range.layer_count;
-    return add_barrier(making, &barrier);
+    if (making->rewritten)
+        return;
+    making->rewritten = true;
+    making->scratch->image_count = 0;
+    for (uint32_t i = 0; i < index; i++)
+        add_barrier(making, &making->call->images[i]);
+}
+
+static void add_unchanged(struct making *making, uint32_t index)
+{
+    if (making->rewritten)
+        add_barrier(making, &making->call->images[index]);
 }
 
 static bool is_other_aspect(const struct barrier_part *a, const struct barrier_part *b)
@@ -140,12 +183,10 @@ static void report_parts(const struct making *making, const struct record_target
     }
 }
 
-static bool add_parts(struct making *making, const struct record_target *target,
+static void add_parts(struct making *making, const struct record_target *target,
                       const VkImageMemoryBarrier2 *info)
 {
-    bool done = true;
-    making->rewritten = true;
-    for (uint32_t i = 0; done && i < making->scratch->part_count; i++) {
+    for (uint32_t i = 0; i < making->scratch->part_count; i++) {
         const struct barrier_part *part = &making->scratch->parts[i];
         VkImageMemoryBarrier2 barrier = *info;
         if (part->rewritten) {
@@ -155,104 +196,128 @@ static bool add_parts(struct making *making, const struct record_target *target,
         }
         barrier.oldLayout = part->old_layout;
         barrier.subresourceRange = image_vk_range(target->image, &part->range);
-        done = add_barrier(making, &barrier);
+        add_barrier(making, &barrier);
     }
-    return done;
 }
 
 /* Some part is in another layout than the application believes. */
-static bool add_rewritten(struct making *making, struct contract_image *part,
-                          const struct record_target *target, const VkImageMemoryBarrier2 *info)
+static void add_rewritten(struct making *making, uint32_t index, struct contract_image *part)
 {
     struct device_sync *sync = making->buffer->sync;
+    const struct record_target *target = &making->scratch->targets[index];
+    const VkImageMemoryBarrier2 *info = &making->call->images[index];
     uint32_t both = subresource_range_all(&part->map.shape).aspects;
     if (record_has_one_layout(making->buffer, target->image) && !unite_parts(making->scratch, both)) {
         report_parts(making, target, info, PLACE_NOWHERE);
         contract_forget(part, &target->range);
-        return add_unchanged(making, target, info);
+        add_unchanged(making, index);
+        return;
     }
     report_parts(making, target, info, PLACE_REWRITTEN);
-    if (sync->mode == SYNC_REPAIR)
-        atomic_fetch_add_explicit(&sync->counters.rewritten, 1, memory_order_relaxed);
-    return add_parts(making, target, info);
+    if (sync->mode == SYNC_REPORT)
+        return;
+    atomic_fetch_add_explicit(&sync->counters.rewritten, 1, memory_order_relaxed);
+    begin_rewriting(making, index);
+    add_parts(making, target, info);
 }
 
-static bool add_image(struct making *making, const struct record_target *target,
-                      const VkImageMemoryBarrier2 *info)
+static bool is_rewritten(const struct record_scratch *scratch)
+{
+    for (uint32_t i = 0; i < scratch->part_count; i++)
+        if (scratch->parts[i].rewritten)
+            return true;
+    return false;
+}
+
+static void add_image(struct making *making, uint32_t index)
 {
     static const struct transition_sink no_transitions = {ignore_transition, NULL};
     struct record_scratch *scratch = making->scratch;
+    const struct record_target *target = &scratch->targets[index];
     struct contract_barrier barrier;
-    enum record_effect effect =
-        record_call_effect(making->buffer, making->call, target->image, info, &barrier);
+    enum record_effect effect = record_call_effect(making->buffer, making->call, target->image,
+                                                   &making->call->images[index], &barrier);
     struct contract_image *part =
         effect == EFFECT_NONE ? NULL : command_buffer_image(making->buffer, target->image);
-    if (part && effect == EFFECT_FORGET)
-        contract_forget(part, &target->range);
-    if (!part || effect == EFFECT_FORGET)
-        return add_unchanged(making, target, info);
-    struct part_sink parts = {add_part, scratch};
     scratch->part_count = 0;
     scratch->parts_lost = false;
-    contract_transition(part, &target->range, &barrier, &parts, &no_transitions);
-    if (scratch->parts_lost) {
+    if (part && effect == EFFECT_TRANSITION) {
+        struct part_sink parts = {add_part, scratch};
+        contract_transition(part, &target->range, &barrier, &parts, &no_transitions);
+    }
+    if (part && (effect == EFFECT_FORGET || scratch->parts_lost)) {
         contract_forget(part, &target->range);
-        return add_unchanged(making, target, info);
+        scratch->part_count = 0;
     }
-    for (uint32_t i = 0; i < scratch->part_count; i++)
-        if (scratch->parts[i].rewritten)
-            return add_rewritten(making, part, target, info);
-    return add_unchanged(making, target, info);
-}
-
-/* False on out of memory; all images have been tracked nevertheless. */
-static bool make_images(struct making *making)
-{
-    bool done = true;
-    making->scratch->image_count = 0;
-    for (uint32_t i = 0; i < making->call->image_count; i++) {
-        VkImageMemoryBarrier2 info = record_call_image(making->call, i);
-        if (!add_image(making, &making->scratch->targets[i], &info))
-            done = false;
-    }
-    return done;
+    if (is_rewritten(scratch))
+        add_rewritten(making, index, part);
+    else
+        add_unchanged(making, index);
 }
 
 /* --- The call --- */
 
-static bool make_memory_and_buffers(struct making *making)
+static const VkMemoryBarrier2 *make_memory(struct record_scratch *scratch, const struct record_call *call)
 {
-    struct record_scratch *scratch = making->scratch;
-    const struct record_call *call = making->call;
-    if (!grow(&scratch->memory, &scratch->memory_capacity, call->memory_count, sizeof(VkMemoryBarrier2)) ||
-        !grow(&scratch->buffers, &scratch->buffer_capacity, call->buffer_count,
-              sizeof(VkBufferMemoryBarrier2)))
-        return false;
+    const VkMemoryBarrier *from = call->memory;
+    if (call->origin == BARRIER_SYNC2)
+        return call->memory;
+    if (!grow(&scratch->memory, &scratch->memory_capacity, call->memory_count, sizeof(VkMemoryBarrier2)))
+        return NULL;
     for (uint32_t i = 0; i < call->memory_count; i++)
-        scratch->memory[i] = record_call_memory(call, i);
+        scratch->memory[i] = (VkMemoryBarrier2){
+            .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+            .srcStageMask = call->source1,
+            .srcAccessMask = from[i].srcAccessMask,
+            .dstStageMask = call->destination1,
+            .dstAccessMask = from[i].dstAccessMask,
+        };
+    return scratch->memory;
+}
+
+static const VkBufferMemoryBarrier2 *make_buffers(struct record_scratch *scratch,
+                                                  const struct record_call *call)
+{
+    const VkBufferMemoryBarrier *from = call->buffers;
+    if (call->origin == BARRIER_SYNC2)
+        return call->buffers;
+    if (!grow(&scratch->buffers, &scratch->buffer_capacity, call->buffer_count,
+              sizeof(VkBufferMemoryBarrier2)))
+        return NULL;
     for (uint32_t i = 0; i < call->buffer_count; i++)
-        scratch->buffers[i] = record_call_buffer(call, i);
-    return true;
+        scratch->buffers[i] = (VkBufferMemoryBarrier2){
+            .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
+            .srcStageMask = call->source1,
+            .srcAccessMask = from[i].srcAccessMask,
+            .dstStageMask = call->destination1,
+            .dstAccessMask = from[i].dstAccessMask,
+            .srcQueueFamilyIndex = from[i].srcQueueFamilyIndex,
+            .dstQueueFamilyIndex = from[i].dstQueueFamilyIndex,
+            .buffer = from[i].buffer,
+            .offset = from[i].offset,
+            .size = from[i].size,
+        };
+    return scratch->buffers;
 }
 
 /* What the application wrote, for the case that nothing joins. */
-static bool keep_original(struct making *making)
+static bool keep_original(struct command_buffer *buffer, const struct record_call *call)
 {
-    struct command_buffer *buffer = making->buffer;
-    const struct record_call *call = making->call;
     if (!grow(&buffer->ranges, &buffer->range_capacity, call->image_count, sizeof(VkImageSubresourceRange)))
         return false;
     for (uint32_t i = 0; i < call->image_count; i++)
-        buffer->ranges[i] = record_call_image(call, i).subresourceRange;
+        buffer->ranges[i] =
+            call->images1 ? call->images1[i].subresourceRange : call->images2[i].subresourceRange;
     buffer->batch_next = call->next;
     return true;
 }
 
+/* False on out of memory: the application's own call must go down. */
 static bool join(struct making *making)
 {
     struct command_buffer *buffer = making->buffer;
-    const struct record_call *from = making->call;
     struct record_scratch *scratch = making->scratch;
+    const struct record_call *from = making->call;
     struct barrier_call call = {
         .origin = making->rewritten ? BARRIER_LAYER : from->origin,
         .flags = from->flags,
@@ -260,19 +325,19 @@ static bool join(struct making *making)
         .destination1 = from->destination1,
         .memory_count = from->memory_count,
         .buffer_count = from->buffer_count,
-        .image_count = scratch->image_count,
-        .memory = scratch->memory,
-        .buffers = scratch->buffers,
-        .images = scratch->images,
+        .image_count = making->rewritten ? scratch->image_count : from->image_count,
+        .memory = from->memory_count ? make_memory(scratch, from) : NULL,
+        .buffers = from->buffer_count ? make_buffers(scratch, from) : NULL,
+        .images = making->rewritten ? scratch->images : from->images,
     };
+    if (making->lost || (call.memory_count && !call.memory) || (call.buffer_count && !call.buffers))
+        return false;
     if (making->rewritten && from->origin == BARRIER_SYNC1)
         for (uint32_t i = 0; i < call.image_count; i++)
             call.source1 |= scope_stages1(call.images[i].srcStageMask, 0);
     if (!record_join(buffer, &call))
         return false;
-    if (buffer->batch.calls > 1 || making->rewritten)
-        return true;
-    if (keep_original(making))
+    if (buffer->batch.calls > 1 || making->rewritten || keep_original(buffer, from))
         return true;
     barrier_batch_clear(&buffer->batch);
     return false;
@@ -293,18 +358,19 @@ static void give_up(struct making *making)
 }
 
 /* True if the application's call is to go down, now, and as it is. */
-static bool pass(struct command_buffer *buffer, const struct record_call *call)
+static bool pass(struct command_buffer *buffer, struct record_call *call)
 {
     const struct device_sync *sync = buffer->sync;
-    struct making making = {buffer, call, &buffer->pool->scratch, false};
-    bool made = make_images(&making);
+    struct making making = {buffer, call, &buffer->pool->scratch, false, false};
+    for (uint32_t i = 0; i < call->image_count; i++)
+        add_image(&making, i);
     if (sync->mode == SYNC_REPORT)
         return true;
     if (!sync->merge && !making.rewritten) {
         record_flush(buffer);
         return true;
     }
-    if (!made || !make_memory_and_buffers(&making) || !join(&making)) {
+    if (!join(&making)) {
         give_up(&making);
         return true;
     }
@@ -313,14 +379,14 @@ static bool pass(struct command_buffer *buffer, const struct record_call *call)
     return false;
 }
 
-static bool record_barriers(struct command_buffer *buffer, const struct record_call *call)
+static bool record_barriers(struct command_buffer *buffer, struct record_call *call)
 {
     bool goes_down = true;
     if (record_is_inside(buffer)) {
         record_call_follow_inside(buffer, call);
     } else if (buffer->failed) {
         record_flush(buffer);
-    } else if (has_chain(call) || !find_targets(buffer, call)) {
+    } else if (has_chain(call) || !find_targets(buffer, call) || !resolve_ranges(buffer, call)) {
         record_call_follow(buffer, call);
         record_flush(buffer);
     } else {
@@ -352,11 +418,10 @@ void hook_CmdPipelineBarrier(struct command_buffer *self, PFN_vkCmdPipelineBarri
         .destination1 = dstStageMask,
         .memory_count = memoryBarrierCount,
         .buffer_count = bufferMemoryBarrierCount,
-        .image_count = imageMemoryBarrierCount,
         .memory = pMemoryBarriers,
         .buffers = pBufferMemoryBarriers,
-        .images = pImageMemoryBarriers,
     };
+    record_call_set_images(&call, self, imageMemoryBarrierCount, pImageMemoryBarriers);
     if (record_barriers(self, &call))
         next(commandBuffer, srcStageMask, dstStageMask, dependencyFlags, memoryBarrierCount, pMemoryBarriers,
              bufferMemoryBarrierCount, pBufferMemoryBarriers, imageMemoryBarrierCount, pImageMemoryBarriers);

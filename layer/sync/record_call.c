@@ -1,5 +1,6 @@
 #include "sync/record_call.h"
 
+#include "sync/grow.h"
 #include "sync/record.h"
 #include "sync/record_repair.h"
 
@@ -15,64 +16,39 @@ struct record_call record_call_of_info(enum sync_command command, const VkDepend
         .memory = info->pMemoryBarriers,
         .buffers = info->pBufferMemoryBarriers,
         .images = info->pImageMemoryBarriers,
+        .images2 = info->pImageMemoryBarriers,
         .chain = info->pNext,
     };
 }
 
-VkMemoryBarrier2 record_call_memory(const struct record_call *call, uint32_t index)
+void record_call_set_images(struct record_call *call, struct command_buffer *buffer, uint32_t count,
+                            const VkImageMemoryBarrier *images)
 {
-    if (call->origin == BARRIER_SYNC2)
-        return ((const VkMemoryBarrier2 *)call->memory)[index];
-    const VkMemoryBarrier *from = &((const VkMemoryBarrier *)call->memory)[index];
-    return (VkMemoryBarrier2){
-        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-        .pNext = from->pNext,
-        .srcStageMask = call->source1,
-        .srcAccessMask = from->srcAccessMask,
-        .dstStageMask = call->destination1,
-        .dstAccessMask = from->dstAccessMask,
-    };
-}
-
-VkBufferMemoryBarrier2 record_call_buffer(const struct record_call *call, uint32_t index)
-{
-    if (call->origin == BARRIER_SYNC2)
-        return ((const VkBufferMemoryBarrier2 *)call->buffers)[index];
-    const VkBufferMemoryBarrier *from = &((const VkBufferMemoryBarrier *)call->buffers)[index];
-    return (VkBufferMemoryBarrier2){
-        .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
-        .pNext = from->pNext,
-        .srcStageMask = call->source1,
-        .srcAccessMask = from->srcAccessMask,
-        .dstStageMask = call->destination1,
-        .dstAccessMask = from->dstAccessMask,
-        .srcQueueFamilyIndex = from->srcQueueFamilyIndex,
-        .dstQueueFamilyIndex = from->dstQueueFamilyIndex,
-        .buffer = from->buffer,
-        .offset = from->offset,
-        .size = from->size,
-    };
-}
-
-VkImageMemoryBarrier2 record_call_image(const struct record_call *call, uint32_t index)
-{
-    if (call->origin == BARRIER_SYNC2)
-        return ((const VkImageMemoryBarrier2 *)call->images)[index];
-    const VkImageMemoryBarrier *from = &((const VkImageMemoryBarrier *)call->images)[index];
-    return (VkImageMemoryBarrier2){
-        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
-        .pNext = from->pNext,
-        .srcStageMask = call->source1,
-        .srcAccessMask = from->srcAccessMask,
-        .dstStageMask = call->destination1,
-        .dstAccessMask = from->dstAccessMask,
-        .oldLayout = from->oldLayout,
-        .newLayout = from->newLayout,
-        .srcQueueFamilyIndex = from->srcQueueFamilyIndex,
-        .dstQueueFamilyIndex = from->dstQueueFamilyIndex,
-        .image = from->image,
-        .subresourceRange = from->subresourceRange,
-    };
+    struct record_scratch *scratch = &buffer->pool->scratch;
+    if (!grow(&scratch->given, &scratch->given_capacity, count, sizeof(VkImageMemoryBarrier2))) {
+        buffer->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const VkImageMemoryBarrier *from = &images[i];
+        scratch->given[i] = (VkImageMemoryBarrier2){
+            .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+            .pNext = from->pNext,
+            .srcStageMask = call->source1,
+            .srcAccessMask = from->srcAccessMask,
+            .dstStageMask = call->destination1,
+            .dstAccessMask = from->dstAccessMask,
+            .oldLayout = from->oldLayout,
+            .newLayout = from->newLayout,
+            .srcQueueFamilyIndex = from->srcQueueFamilyIndex,
+            .dstQueueFamilyIndex = from->dstQueueFamilyIndex,
+            .image = from->image,
+            .subresourceRange = from->subresourceRange,
+        };
+    }
+    call->image_count = count;
+    call->images = scratch->given;
+    call->images1 = images;
 }
 
 enum record_effect record_call_effect(const struct command_buffer *buffer, const struct record_call *call,
@@ -135,18 +111,18 @@ static void follow_image(struct command_buffer *buffer, const struct record_call
 
 void record_call_follow(struct command_buffer *buffer, const struct record_call *call)
 {
-    for (uint32_t i = 0; i < call->image_count; i++) {
-        VkImageMemoryBarrier2 info = record_call_image(call, i);
-        follow_image(buffer, call, &info);
-    }
+    for (uint32_t i = 0; i < call->image_count; i++)
+        follow_image(buffer, call, &call->images[i]);
 }
 
 void record_call_follow_inside(struct command_buffer *buffer, const struct record_call *call)
 {
     for (uint32_t i = 0; i < call->image_count; i++) {
-        VkImageMemoryBarrier2 info = record_call_image(call, i);
-        struct contract_image *part = command_buffer_image(buffer, image_find(buffer->sync, info.image));
-        if (!part || info.oldLayout == info.newLayout)
+        const VkImageMemoryBarrier2 *info = &call->images[i];
+        if (info->oldLayout == info->newLayout)
+            continue;
+        struct contract_image *part = command_buffer_image(buffer, image_find(buffer->sync, info->image));
+        if (!part)
             continue;
         struct subresource_range all = subresource_range_all(&part->map.shape);
         contract_forget(part, &all);

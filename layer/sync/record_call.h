@@ -7,25 +7,27 @@
 
 struct record_call {
     enum sync_command command;
-    enum barrier_origin origin; /* BARRIER_SYNC1 or BARRIER_SYNC2: the form of the arrays below */
+    enum barrier_origin origin; /* BARRIER_SYNC1 or BARRIER_SYNC2: the form of `memory` and `buffers` */
     VkDependencyFlags flags;
     VkPipelineStageFlags source1, destination1; /* BARRIER_SYNC1 only */
     uint32_t memory_count, buffer_count, image_count;
-    const void *memory, *buffers, *images; /* the application's own */
-    const void *chain;                     /* of VkDependencyInfo */
-    PFN_vkCmdPipelineBarrier2 next;        /* of vkCmdPipelineBarrier2 */
+    const void *memory, *buffers;         /* the application's own */
+    const VkImageMemoryBarrier2 *images;  /* the application's own, or in the pool's scratch */
+    const VkImageMemoryBarrier *images1;  /* the application's own; BARRIER_SYNC1 only */
+    const VkImageMemoryBarrier2 *images2; /* ... BARRIER_SYNC2 only */
+    const void *chain;                    /* of VkDependencyInfo */
+    PFN_vkCmdPipelineBarrier2 next;       /* of vkCmdPipelineBarrier2 */
 };
 
+/* One of either form. `images` of the first are in the scratch: until the next call of these two. Without
+ * memory for them the command buffer has failed, and there are none. */
 struct record_call record_call_of_info(enum sync_command command, const VkDependencyInfo *info);
-
-/* In synchronization2's form; the chain is the application's. */
-VkMemoryBarrier2 record_call_memory(const struct record_call *call, uint32_t index);
-VkBufferMemoryBarrier2 record_call_buffer(const struct record_call *call, uint32_t index);
-VkImageMemoryBarrier2 record_call_image(const struct record_call *call, uint32_t index);
+void record_call_set_images(struct record_call *call, struct command_buffer *buffer, uint32_t count,
+                            const VkImageMemoryBarrier *images);
 
 /* What an image barrier of the application does to what is known of its image. */
 enum record_effect {
-    EFFECT_NONE,       /* a memory barrier, or of an image that isn't tracked */
+    EFFECT_NONE,       /* it is a memory barrier */
     EFFECT_FORGET,     /* nothing is known afterwards */
     EFFECT_TRANSITION, /* as the contract says */
 };

@@ -5,6 +5,7 @@
 
 void record_scratch_finish(struct record_scratch *scratch)
 {
+    free(scratch->given);
     free(scratch->targets);
     free(scratch->transitions);
     free(scratch->parts);

@@ -17,7 +17,9 @@ struct record_target {
 
 /* All zero is valid. */
 struct record_scratch {
-    uint32_t target_capacity;
+    /* The image barriers of the application's call, in synchronization2's form, and what they are about. */
+    uint32_t given_capacity, target_capacity;
+    VkImageMemoryBarrier2 *given;
     struct record_target *targets;
 
     /* What the contract asked for; see record_repair.h and record_barrier.c. */
@@ -28,7 +30,7 @@ struct record_scratch {
     struct barrier_part *parts;
     bool parts_lost;
 
-    /* A call that is being made up for the batch. */
+    /* What is being made up for the batch. */
     uint32_t memory_capacity, buffer_capacity, image_count, image_capacity;
     VkMemoryBarrier2 *memory;
     VkBufferMemoryBarrier2 *buffers;

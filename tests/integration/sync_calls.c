@@ -1,14 +1,14 @@
 /* What recording makes of an application's commands: which calls reach the driver, in which order and with
  * what in them. L03, L05..L13, L16..L18, L23, L27, L29..L31, L34, L38, L42, L44. */
-#include "record_app.h"
+#include "calls_app.h"
 
 #define ORACLE "oracle=1"
 
 /* Submits, and the driver's oracle finds nothing wrong. */
-static void run_judged(const struct record_app *app, VkCommandBuffer commands)
+static void run_judged(const struct calls_app *app, VkCommandBuffer commands)
 {
     struct fault_violation violation = {0};
-    record_app_run(app, commands);
+    calls_app_run(app, commands);
     CHECK_SAY(fault_oracle_violations(FAULT_ORACLE_RULES) == 0, "%s",
               fault_oracle_violation(0, &violation) ? violation.text : "");
 }
@@ -42,10 +42,10 @@ static void same_image2(const VkImageMemoryBarrier2 *a, const VkImageMemoryBarri
 
 static void run_same1(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_mips(&app, 3, 2);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_mips(&app, 3, 2);
     VkMemoryBarrier memory = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, NULL, VK_ACCESS_TRANSFER_WRITE_BIT,
                               VK_ACCESS_SHADER_READ_BIT};
     VkBufferMemoryBarrier buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
@@ -56,17 +56,17 @@ static void run_same1(void *context)
                                     .buffer = app.buffer,
                                     .offset = 16,
                                     .size = VK_WHOLE_SIZE};
-    VkImageMemoryBarrier images[2] = {record_app_barrier(image, UNDEFINED, DST),
-                                      record_app_barrier(image, UNDEFINED, SRC)};
+    VkImageMemoryBarrier images[2] = {calls_app_barrier(image, UNDEFINED, DST),
+                                      calls_app_barrier(image, UNDEFINED, SRC)};
     images[0].subresourceRange.levelCount = 1;
     images[1].subresourceRange.baseMipLevel = 1;
-    VkCommandBuffer commands = record_app_begin(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
     vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_HOST_BIT,
                          VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_DEPENDENCY_DEVICE_GROUP_BIT, 1, &memory, 1,
                          &buffer, 2, images);
-    record_app_end(commands);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier");
-    const struct arguments_vkCmdPipelineBarrier *found = record_barrier1(commands, 0);
+    const struct arguments_vkCmdPipelineBarrier *found = calls_barrier1(commands, 0);
     CHECK_EQUAL(found->srcStageMask, VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_HOST_BIT);
     CHECK_EQUAL(found->dstStageMask, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
     CHECK_EQUAL(found->dependencyFlags, VK_DEPENDENCY_DEVICE_GROUP_BIT);
@@ -82,36 +82,36 @@ static void run_same1(void *context)
           b->dstQueueFamilyIndex == VK_QUEUE_FAMILY_IGNORED);
     same_image1(&found->pImageMemoryBarriers[0], &images[0]);
     same_image1(&found->pImageMemoryBarriers[1], &images[1]);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void run_same2(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
+    calls_app_open(&app, NULL);
     PFN_vkCmdPipelineBarrier2 by_extension =
         (PFN_vkCmdPipelineBarrier2)vkGetDeviceProcAddr(app.device, "vkCmdPipelineBarrier2KHR");
-    VkImage image = record_app_mips(&app, 3, 2);
+    VkImage image = calls_app_mips(&app, 3, 2);
     VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
                                .srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
                                .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
                                .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
                                .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT};
-    VkImageMemoryBarrier2 barrier = record_app_barrier2(image, UNDEFINED, DST);
+    VkImageMemoryBarrier2 barrier = calls_app_barrier2(image, UNDEFINED, DST);
     VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                              .memoryBarrierCount = 1,
                              .pMemoryBarriers = &memory,
                              .imageMemoryBarrierCount = 1,
                              .pImageMemoryBarriers = &barrier};
-    VkCommandBuffer commands = record_app_begin(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
     vkCmdPipelineBarrier2(commands, &info);
-    record_app_dispatch(commands);
+    calls_app_dispatch(commands);
     by_extension(commands, &info);
-    record_app_end(commands);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier2 Dispatch PipelineBarrier2KHR");
     for (uint32_t i = 0; i < 3; i += 2) {
-        const VkDependencyInfo *found = record_barrier2(commands, i);
+        const VkDependencyInfo *found = calls_barrier2(commands, i);
         CHECK_EQUAL(found->memoryBarrierCount, 1);
         CHECK_EQUAL(found->bufferMemoryBarrierCount, 0);
         CHECK_EQUAL(found->imageMemoryBarrierCount, 1);
@@ -121,7 +121,7 @@ static void run_same2(void *context)
               m->dstStageMask == memory.dstStageMask && m->dstAccessMask == memory.dstAccessMask);
         same_image2(found->pImageMemoryBarriers, &barrier);
     }
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 /* L38 */
@@ -143,35 +143,35 @@ static void test_same(void **state)
 
 static void run_missing(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app), other = record_app_image(&app);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, DST);
-    record_app_clear(commands, image, DST);
-    record_app_read(&app, commands, image, SRC, 0);
-    record_app_move(commands, other, UNDEFINED, DST);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app), other = calls_app_image(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, DST);
+    calls_app_clear(commands, image, DST);
+    calls_app_read(&app, commands, image, SRC, 0);
+    calls_app_move(commands, other, UNDEFINED, DST);
     VkImageCopy region = {.srcSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                           .dstSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                           .extent = {16, 16, 1}};
     vkCmdCopyImage(commands, image, GENERAL, other, DST, 1, &region);
-    record_app_end(commands);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier ClearColorImage PipelineBarrier2 CopyImageToBuffer "
                           "PipelineBarrier2 CopyImage");
     CHECK_MOVED(commands, 2, image, DST, SRC);
-    VkImageMemoryBarrier2 barrier = record_only_barrier(commands, 2);
+    VkImageMemoryBarrier2 barrier = calls_only_barrier(commands, 2);
     CHECK_EQUAL(barrier.srcStageMask, VK_PIPELINE_STAGE_2_CLEAR_BIT);
     CHECK_EQUAL(barrier.srcAccessMask, VK_ACCESS_2_TRANSFER_WRITE_BIT);
     CHECK_EQUAL(barrier.dstStageMask, VK_PIPELINE_STAGE_2_COPY_BIT);
     CHECK_EQUAL(barrier.dstAccessMask, VK_ACCESS_2_TRANSFER_READ_BIT);
     /* The repair joins the application's own. */
-    const VkDependencyInfo *joined = record_barrier2(commands, 4);
+    const VkDependencyInfo *joined = calls_barrier2(commands, 4);
     CHECK_EQUAL(joined->imageMemoryBarrierCount, 2);
     CHECK(joined->pImageMemoryBarriers[0].image == other && joined->pImageMemoryBarriers[1].image == image);
     run_judged(&app, commands);
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_missing(void **state)
@@ -187,24 +187,24 @@ static void test_missing(void **state)
 /* Without synchronization2 anywhere. */
 static void run_missing1(void *context)
 {
-    struct record_app app;
-    struct record_options options = {.plain = true};
+    struct calls_app app;
+    struct calls_options options = {.plain = true};
     (void)context;
-    record_app_open(&app, &options);
-    VkImage image = record_app_image(&app);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, DST);
-    record_app_clear(commands, image, DST);
-    record_app_read(&app, commands, image, SRC, 0);
-    record_app_end(commands);
+    calls_app_open(&app, &options);
+    VkImage image = calls_app_image(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, DST);
+    calls_app_clear(commands, image, DST);
+    calls_app_read(&app, commands, image, SRC, 0);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier ClearColorImage PipelineBarrier CopyImageToBuffer");
-    const struct arguments_vkCmdPipelineBarrier *found = record_barrier1(commands, 2);
+    const struct arguments_vkCmdPipelineBarrier *found = calls_barrier1(commands, 2);
     CHECK_EQUAL(found->imageMemoryBarrierCount, 1);
     CHECK_EQUAL(found->srcStageMask, VK_PIPELINE_STAGE_TRANSFER_BIT);
     CHECK_EQUAL(found->dstStageMask, VK_PIPELINE_STAGE_TRANSFER_BIT);
     CHECK(found->pImageMemoryBarriers[0].oldLayout == DST && found->pImageMemoryBarriers[0].newLayout == SRC);
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_missing1(void **state)
@@ -217,13 +217,13 @@ static void test_missing1(void **state)
 
 static void run_mips(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_mips(&app, 4, 1);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, DST);
-    record_app_clear(commands, image, DST);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_mips(&app, 4, 1);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, DST);
+    calls_app_clear(commands, image, DST);
     for (int32_t i = 1; i < 4; i++) {
         VkImageBlit region = {.srcSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, (uint32_t)i - 1, 0, 1},
                               .srcOffsets = {{0}, {32 >> i, 32 >> i, 1}},
@@ -231,16 +231,16 @@ static void run_mips(void *context)
                               .dstOffsets = {{0}, {16 >> i, 16 >> i, 1}}};
         vkCmdBlitImage(commands, image, SRC, image, DST, 1, &region, VK_FILTER_NEAREST);
     }
-    record_app_end(commands);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier ClearColorImage PipelineBarrier2 BlitImage PipelineBarrier2 "
                           "BlitImage PipelineBarrier2 BlitImage");
     for (uint32_t i = 0; i < 3; i++) {
-        VkImageMemoryBarrier2 barrier = record_only_barrier(commands, 2 + 2 * i);
+        VkImageMemoryBarrier2 barrier = calls_only_barrier(commands, 2 + 2 * i);
         CHECK_EQUAL(barrier.subresourceRange.baseMipLevel, i);
         CHECK_EQUAL(barrier.subresourceRange.levelCount, 1);
     }
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 /* L09 */
@@ -253,10 +253,10 @@ static void test_mips(void **state)
 /* Every command of this kind, in both forms. */
 static void run_transfers(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage a = record_app_image(&app), b = record_app_image(&app);
+    calls_app_open(&app, NULL);
+    VkImage a = calls_app_image(&app), b = calls_app_image(&app);
     VkImageSubresourceLayers layers = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
     VkImageCopy copy = {.srcSubresource = layers, .dstSubresource = layers, .extent = {16, 16, 1}};
     VkImageCopy2 copy2 = {.sType = VK_STRUCTURE_TYPE_IMAGE_COPY_2,
@@ -286,9 +286,9 @@ static void run_transfers(void *context)
         VK_STRUCTURE_TYPE_COPY_BUFFER_TO_IMAGE_INFO_2, NULL, app.buffer, a, DST, 1, &buffer2};
     VkCopyImageToBufferInfo2 out_info = {
         VK_STRUCTURE_TYPE_COPY_IMAGE_TO_BUFFER_INFO_2, NULL, a, SRC, app.buffer, 1, &buffer2};
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, a, UNDEFINED, DST);
-    record_app_move(commands, b, UNDEFINED, GENERAL);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, a, UNDEFINED, DST);
+    calls_app_move(commands, b, UNDEFINED, GENERAL);
     vkCmdCopyBufferToImage(commands, app.buffer, a, DST, 1, &buffer);
     vkCmdCopyImage(commands, a, SRC, b, DST, 1, &copy);       /* a, b */
     vkCmdCopyImage2(commands, &copy_info);                    /* b, a */
@@ -297,8 +297,8 @@ static void run_transfers(void *context)
     vkCmdCopyImageToBuffer2(commands, &out_info);             /* a */
     vkCmdCopyBufferToImage2(commands, &in_info);              /* a */
     vkCmdResolveImage(commands, b, SRC, a, DST, 1, &resolve); /* none */
-    record_app_clear(commands, b, GENERAL);                   /* b */
-    record_app_end(commands);
+    calls_app_clear(commands, b, GENERAL);                    /* b */
+    calls_app_end(commands);
     CHECK_NAMES(commands,
                 "PipelineBarrier2 CopyBufferToImage PipelineBarrier2 CopyImage PipelineBarrier2 CopyImage2 "
                 "PipelineBarrier2 BlitImage2 PipelineBarrier2 ResolveImage2 PipelineBarrier2 "
@@ -306,8 +306,8 @@ static void run_transfers(void *context)
                 "ClearColorImage");
     static const uint32_t counts[] = {2, 2, 2, 2, 2, 1, 1};
     for (uint32_t i = 0; i < 7; i++)
-        CHECK_EQUAL(record_barrier2(commands, 2 * i)->imageMemoryBarrierCount, counts[i]);
-    record_app_close(&app);
+        CHECK_EQUAL(calls_barrier2(commands, 2 * i)->imageMemoryBarrierCount, counts[i]);
+    calls_app_close(&app);
 }
 
 static void test_transfers(void **state)
@@ -321,33 +321,33 @@ static void test_transfers(void **state)
 
 static void run_joined(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
+    calls_app_open(&app, NULL);
     VkImage images[16];
-    VkCommandBuffer commands = record_app_begin(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
     for (int i = 0; i < 16; i++)
-        images[i] = record_app_image(&app);
+        images[i] = calls_app_image(&app);
     for (int i = 0; i < 16; i++) {
-        record_app_move(commands, images[i], UNDEFINED, DST);
-        record_app_push(&app, commands);
+        calls_app_move(commands, images[i], UNDEFINED, DST);
+        calls_app_push(&app, commands);
     }
-    record_app_dispatch(commands);
-    record_app_move(commands, images[0], DST, SRC);
-    record_app_dispatch(commands);
-    record_app_move(commands, images[0], SRC, DST);
-    record_app_end(commands);
+    calls_app_dispatch(commands);
+    calls_app_move(commands, images[0], DST, SRC);
+    calls_app_dispatch(commands);
+    calls_app_move(commands, images[0], SRC, DST);
+    calls_app_end(commands);
     CHECK_EQUAL(fault_command_count(commands), 21);
     for (uint32_t i = 0; i < 16; i++)
         CHECK(strcmp(fault_command_name(commands, i), "vkCmdPushConstants") == 0);
-    const VkDependencyInfo *joined = record_barrier2(commands, 16);
+    const VkDependencyInfo *joined = calls_barrier2(commands, 16);
     CHECK_EQUAL(joined->imageMemoryBarrierCount, 16);
     for (uint32_t i = 0; i < 16; i++)
         CHECK(joined->pImageMemoryBarriers[i].image == images[i]);
-    record_barrier1(commands, 18);
-    record_barrier1(commands, 20);
+    calls_barrier1(commands, 18);
+    calls_barrier1(commands, 20);
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 /* L29 */
@@ -363,19 +363,19 @@ static void test_joined(void **state)
 
 static void run_folded(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, DST);
-    record_app_move(commands, image, DST, SRC);
-    record_app_read(&app, commands, image, SRC, 0);
-    record_app_end(commands);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, DST);
+    calls_app_move(commands, image, DST, SRC);
+    calls_app_read(&app, commands, image, SRC, 0);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier2 CopyImageToBuffer");
     CHECK_MOVED(commands, 0, image, UNDEFINED, SRC);
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 /* L30 */
@@ -387,9 +387,9 @@ static void test_folded(void **state)
 
 static void run_chained(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
+    calls_app_open(&app, NULL);
     VkMemoryBarrier2 memory[2] = {{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
                                    .srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
                                    .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
@@ -400,16 +400,16 @@ static void run_chained(void *context)
                                    .srcAccessMask = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
                                    .dstStageMask = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
                                    .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT}};
-    VkCommandBuffer commands = record_app_begin(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
     for (int i = 0; i < 2; i++) {
         VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                  .memoryBarrierCount = 1,
                                  .pMemoryBarriers = &memory[i]};
         vkCmdPipelineBarrier2(commands, &info);
     }
-    record_app_end(commands);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier2 PipelineBarrier2");
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 /* L44 */
@@ -422,23 +422,23 @@ static void test_chained(void **state)
 /* With merge off: each call goes down where it is, repairs stand by themselves. */
 static void run_unjoined(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage a = record_app_image(&app), b = record_app_image(&app);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, a, UNDEFINED, DST);
-    record_app_push(&app, commands);
-    record_app_move(commands, b, UNDEFINED, DST);
-    record_app_read(&app, commands, a, SRC, 0);
-    record_app_move(commands, b, GENERAL, SRC);
-    record_app_push(&app, commands);
-    record_app_end(commands);
+    calls_app_open(&app, NULL);
+    VkImage a = calls_app_image(&app), b = calls_app_image(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, a, UNDEFINED, DST);
+    calls_app_push(&app, commands);
+    calls_app_move(commands, b, UNDEFINED, DST);
+    calls_app_read(&app, commands, a, SRC, 0);
+    calls_app_move(commands, b, GENERAL, SRC);
+    calls_app_push(&app, commands);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier PushConstants PipelineBarrier PipelineBarrier2 CopyImageToBuffer "
                           "PipelineBarrier2 PushConstants");
     CHECK_MOVED(commands, 5, b, DST, SRC);
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_unjoined(void **state)
@@ -452,22 +452,22 @@ static void test_unjoined(void **state)
 
 static void run_wrong(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_mips(&app, 4, 1);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, DST);
-    record_app_dispatch(commands);
-    VkImageMemoryBarrier one = record_app_barrier(image, DST, SRC);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_mips(&app, 4, 1);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, DST);
+    calls_app_dispatch(commands);
+    VkImageMemoryBarrier one = calls_app_barrier(image, DST, SRC);
     one.subresourceRange.baseMipLevel = 2;
     one.subresourceRange.levelCount = 1;
-    record_app_give(commands, &one);
-    record_app_dispatch(commands);
-    record_app_move(commands, image, DST, GENERAL);
-    record_app_end(commands);
+    calls_app_give(commands, &one);
+    calls_app_dispatch(commands);
+    calls_app_move(commands, image, DST, GENERAL);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier Dispatch PipelineBarrier Dispatch PipelineBarrier2");
-    const VkDependencyInfo *found = record_barrier2(commands, 4);
+    const VkDependencyInfo *found = calls_barrier2(commands, 4);
     CHECK_EQUAL(found->imageMemoryBarrierCount, 3);
     for (uint32_t i = 0; i < 3; i++) {
         const VkImageMemoryBarrier2 *part = &found->pImageMemoryBarriers[i];
@@ -476,7 +476,7 @@ static void run_wrong(void *context)
         CHECK_EQUAL(part->srcStageMask & VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT);
     }
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 /* L13, L08 */
@@ -492,28 +492,28 @@ static void test_wrong(void **state)
 /* Never from UNDEFINED, and with synchronization2 never where nothing is to change. */
 static void run_left_alone(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, DST);
-    record_app_dispatch(commands);
-    record_app_move(commands, image, UNDEFINED, SRC);
-    record_app_dispatch(commands);
-    record_app_move(commands, image, GENERAL, GENERAL);
-    record_app_dispatch(commands);
-    VkImageMemoryBarrier release = record_app_barrier(image, GENERAL, READ);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, DST);
+    calls_app_dispatch(commands);
+    calls_app_move(commands, image, UNDEFINED, SRC);
+    calls_app_dispatch(commands);
+    calls_app_move(commands, image, GENERAL, GENERAL);
+    calls_app_dispatch(commands);
+    VkImageMemoryBarrier release = calls_app_barrier(image, GENERAL, READ);
     release.srcQueueFamilyIndex = app.family;
     release.dstQueueFamilyIndex = app.other_family;
-    record_app_give(commands, &release);
-    record_app_end(commands);
+    calls_app_give(commands, &release);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier Dispatch PipelineBarrier Dispatch PipelineBarrier Dispatch "
                           "PipelineBarrier");
     static const VkImageLayout old_layouts[] = {UNDEFINED, UNDEFINED, GENERAL, GENERAL};
     for (uint32_t i = 0; i < 4; i++)
-        CHECK_EQUAL(record_barrier1(commands, 2 * i)->pImageMemoryBarriers[0].oldLayout, old_layouts[i]);
-    record_app_close(&app);
+        CHECK_EQUAL(calls_barrier1(commands, 2 * i)->pImageMemoryBarriers[0].oldLayout, old_layouts[i]);
+    calls_app_close(&app);
 }
 
 static void test_left_alone(void **state)
@@ -526,20 +526,20 @@ static void test_left_alone(void **state)
 /* Where the application didn't enable synchronization2, equal layouts name one all the same. */
 static void run_equal(void *context)
 {
-    struct record_app app;
-    struct record_options options = {.plain = true};
+    struct calls_app app;
+    struct calls_options options = {.plain = true};
     (void)context;
-    record_app_open(&app, &options);
-    VkImage image = record_app_image(&app);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, DST);
-    record_app_dispatch(commands);
-    record_app_move(commands, image, GENERAL, GENERAL);
-    record_app_end(commands);
+    calls_app_open(&app, &options);
+    VkImage image = calls_app_image(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, DST);
+    calls_app_dispatch(commands);
+    calls_app_move(commands, image, GENERAL, GENERAL);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier Dispatch PipelineBarrier2");
     CHECK_MOVED(commands, 2, image, DST, GENERAL);
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_equal(void **state)
@@ -550,28 +550,28 @@ static void test_equal(void **state)
 
 static void run_structure(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage a = record_app_image(&app), b = record_app_image(&app);
+    calls_app_open(&app, NULL);
+    VkImage a = calls_app_image(&app), b = calls_app_image(&app);
     VkSampleLocationsInfoEXT locations = {.sType = VK_STRUCTURE_TYPE_SAMPLE_LOCATIONS_INFO_EXT,
                                           .sampleLocationsPerPixel = VK_SAMPLE_COUNT_1_BIT,
                                           .sampleLocationGridSize = {1, 1}};
-    VkImageMemoryBarrier chained = record_app_barrier(a, DST, SRC), wrong = record_app_barrier(a, DST, SRC);
+    VkImageMemoryBarrier chained = calls_app_barrier(a, DST, SRC), wrong = calls_app_barrier(a, DST, SRC);
     chained.pNext = wrong.pNext = &locations;
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, a, UNDEFINED, DST);
-    record_app_give(commands, &chained);
-    record_app_move(commands, b, UNDEFINED, DST);
-    record_app_give(commands, &wrong);
-    record_app_end(commands);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, a, UNDEFINED, DST);
+    calls_app_give(commands, &chained);
+    calls_app_move(commands, b, UNDEFINED, DST);
+    calls_app_give(commands, &wrong);
+    calls_app_end(commands);
     /* What the second lacks is made up for in front of it. */
     CHECK_NAMES(commands, "PipelineBarrier PipelineBarrier PipelineBarrier2 PipelineBarrier");
-    CHECK(record_barrier1(commands, 1)->pImageMemoryBarriers[0].pNext != NULL);
-    CHECK_EQUAL(record_barrier2(commands, 2)->imageMemoryBarrierCount, 2);
-    same_image1(record_barrier1(commands, 3)->pImageMemoryBarriers, &wrong);
+    CHECK(calls_barrier1(commands, 1)->pImageMemoryBarriers[0].pNext != NULL);
+    CHECK_EQUAL(calls_barrier2(commands, 2)->imageMemoryBarrierCount, 2);
+    same_image1(calls_barrier1(commands, 3)->pImageMemoryBarriers, &wrong);
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_structure(void **state)
@@ -582,19 +582,19 @@ static void test_structure(void **state)
 
 static void run_reported(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, DST);
-    record_app_move(commands, image, GENERAL, DST);
-    record_app_read(&app, commands, image, SRC, 0);
-    record_app_read(&app, commands, image, SRC, 0);
-    record_app_end(commands);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, DST);
+    calls_app_move(commands, image, GENERAL, DST);
+    calls_app_read(&app, commands, image, SRC, 0);
+    calls_app_read(&app, commands, image, SRC, 0);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier PipelineBarrier CopyImageToBuffer CopyImageToBuffer");
-    CHECK_EQUAL(record_barrier1(commands, 1)->pImageMemoryBarriers[0].oldLayout, GENERAL);
-    record_app_close(&app);
+    CHECK_EQUAL(calls_barrier1(commands, 1)->pImageMemoryBarriers[0].oldLayout, GENERAL);
+    calls_app_close(&app);
 }
 
 static void test_reported(void **state)
@@ -610,7 +610,7 @@ static void test_reported(void **state)
 
 /* --- Depth and stencil --- */
 
-static void copy_depth(const struct record_app *app, VkCommandBuffer commands, VkImage image,
+static void copy_depth(const struct calls_app *app, VkCommandBuffer commands, VkImage image,
                        VkImageAspectFlagBits aspect)
 {
     VkBufferImageCopy region = {.imageSubresource = {aspect, 0, 0, 1}, .imageExtent = {16, 16, 1}};
@@ -628,38 +628,37 @@ static void clear_depth(VkCommandBuffer commands, VkImage image, VkImageAspectFl
 
 static void run_depth(void *context)
 {
-    struct record_app app;
-    const struct record_options *options = context;
-    record_app_open(&app, options);
-    VkImage image = record_app_depth(&app);
-    VkImageMemoryBarrier barrier = record_app_barrier(image, UNDEFINED, DST);
+    struct calls_app app;
+    const struct calls_options *options = context;
+    calls_app_open(&app, options);
+    VkImage image = calls_app_depth(&app);
+    VkImageMemoryBarrier barrier = calls_app_barrier(image, UNDEFINED, DST);
     barrier.subresourceRange.aspectMask = DEPTH_STENCIL;
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_give(commands, &barrier);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_give(commands, &barrier);
     clear_depth(commands, image, VK_IMAGE_ASPECT_DEPTH_BIT);
     copy_depth(&app, commands, image, VK_IMAGE_ASPECT_DEPTH_BIT);
     copy_depth(&app, commands, image, VK_IMAGE_ASPECT_STENCIL_BIT);
-    record_app_end(commands);
+    calls_app_end(commands);
     if (options->separate) {
         CHECK_NAMES(commands, "PipelineBarrier ClearDepthStencilImage PipelineBarrier2 CopyImageToBuffer "
                               "PipelineBarrier2 CopyImageToBuffer");
-        CHECK_EQUAL(record_only_barrier(commands, 2).subresourceRange.aspectMask, VK_IMAGE_ASPECT_DEPTH_BIT);
-        CHECK_EQUAL(record_only_barrier(commands, 4).subresourceRange.aspectMask,
-                    VK_IMAGE_ASPECT_STENCIL_BIT);
+        CHECK_EQUAL(calls_only_barrier(commands, 2).subresourceRange.aspectMask, VK_IMAGE_ASPECT_DEPTH_BIT);
+        CHECK_EQUAL(calls_only_barrier(commands, 4).subresourceRange.aspectMask, VK_IMAGE_ASPECT_STENCIL_BIT);
     } else {
         CHECK_NAMES(commands, "PipelineBarrier ClearDepthStencilImage PipelineBarrier2 CopyImageToBuffer "
                               "CopyImageToBuffer");
-        CHECK_EQUAL(record_only_barrier(commands, 2).subresourceRange.aspectMask, DEPTH_STENCIL);
+        CHECK_EQUAL(calls_only_barrier(commands, 2).subresourceRange.aspectMask, DEPTH_STENCIL);
         CHECK_MOVED(commands, 2, image, DST, SRC);
     }
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 /* L34 */
 static void test_depth(void **state)
 {
-    struct record_options options = {0};
+    struct calls_options options = {0};
     (void)state;
     driver_set(ORACLE);
     run_complete(run_depth, &options);
@@ -671,23 +670,23 @@ static void test_depth(void **state)
 
 static void run_pass(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
-    VkImageView view = record_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR);
-    VkRenderPass discards = record_app_pass(&app, UNDEFINED, COLOR);
-    VkRenderPass keeps = record_app_pass(&app, COLOR, SRC);
-    VkFramebuffer framebuffer = record_app_framebuffer(&app, discards, view, 1);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_render(commands, discards, framebuffer);
-    record_app_render(commands, keeps, framebuffer);
-    record_app_read(&app, commands, image, SRC, 0);
-    record_app_render(commands, keeps, framebuffer); /* missing: SRC -> COLOR */
-    record_app_clear(commands, image, DST);          /* missing: SRC -> DST */
-    record_app_render(commands, discards, framebuffer);
-    record_app_move(commands, image, SRC, DST); /* wrong: is in COLOR */
-    record_app_end(commands);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
+    VkImageView view = calls_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR);
+    VkRenderPass discards = calls_app_pass(&app, UNDEFINED, COLOR);
+    VkRenderPass keeps = calls_app_pass(&app, COLOR, SRC);
+    VkFramebuffer framebuffer = calls_app_framebuffer(&app, discards, view, 1);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_render(commands, discards, framebuffer);
+    calls_app_render(commands, keeps, framebuffer);
+    calls_app_read(&app, commands, image, SRC, 0);
+    calls_app_render(commands, keeps, framebuffer); /* missing: SRC -> COLOR */
+    calls_app_clear(commands, image, DST);          /* missing: SRC -> DST */
+    calls_app_render(commands, discards, framebuffer);
+    calls_app_move(commands, image, SRC, DST); /* wrong: is in COLOR */
+    calls_app_end(commands);
     CHECK_NAMES(commands, "BeginRenderPass EndRenderPass BeginRenderPass EndRenderPass CopyImageToBuffer "
                           "PipelineBarrier2 BeginRenderPass EndRenderPass PipelineBarrier2 ClearColorImage "
                           "BeginRenderPass EndRenderPass PipelineBarrier2");
@@ -695,7 +694,7 @@ static void run_pass(void *context)
     CHECK_MOVED(commands, 8, image, SRC, DST);
     CHECK_MOVED(commands, 12, image, COLOR, DST);
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_pass(void **state)
@@ -709,27 +708,27 @@ static void test_pass(void **state)
 /* A framebuffer of one layer over a view of two: the second layer is left alone. */
 static void run_layers(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_mips(&app, 1, 2);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_mips(&app, 1, 2);
     VkImageSubresourceRange both = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 2};
-    VkImageView view = record_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, both);
-    VkRenderPass pass = record_app_pass(&app, UNDEFINED, COLOR);
-    VkFramebuffer framebuffer = record_app_framebuffer(&app, pass, view, 1);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, DST);
-    record_app_render(commands, pass, framebuffer);
-    VkImageMemoryBarrier barrier = record_app_barrier(image, GENERAL, SRC);
-    record_app_give(commands, &barrier);
-    record_app_end(commands);
+    VkImageView view = calls_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, both);
+    VkRenderPass pass = calls_app_pass(&app, UNDEFINED, COLOR);
+    VkFramebuffer framebuffer = calls_app_framebuffer(&app, pass, view, 1);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, DST);
+    calls_app_render(commands, pass, framebuffer);
+    VkImageMemoryBarrier barrier = calls_app_barrier(image, GENERAL, SRC);
+    calls_app_give(commands, &barrier);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier BeginRenderPass EndRenderPass PipelineBarrier2");
-    const VkDependencyInfo *found = record_barrier2(commands, 3);
+    const VkDependencyInfo *found = calls_barrier2(commands, 3);
     CHECK_EQUAL(found->imageMemoryBarrierCount, 2);
     CHECK_EQUAL(found->pImageMemoryBarriers[0].oldLayout, COLOR);
     CHECK_EQUAL(found->pImageMemoryBarriers[0].subresourceRange.layerCount, 1);
     CHECK_EQUAL(found->pImageMemoryBarriers[1].oldLayout, GENERAL);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_layers(void **state)
@@ -740,12 +739,12 @@ static void test_layers(void **state)
 
 static void run_imageless(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
-    VkImageView view = record_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR);
-    VkRenderPass pass = record_app_pass(&app, COLOR, COLOR);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
+    VkImageView view = calls_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR);
+    VkRenderPass pass = calls_app_pass(&app, COLOR, COLOR);
     VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
     VkFramebufferAttachmentImageInfo image_info = {.sType =
                                                        VK_STRUCTURE_TYPE_FRAMEBUFFER_ATTACHMENT_IMAGE_INFO,
@@ -782,16 +781,16 @@ static void run_imageless(void *context)
                                    .pClearValues = &clear};
     VkSubpassBeginInfo contents = {.sType = VK_STRUCTURE_TYPE_SUBPASS_BEGIN_INFO};
     VkSubpassEndInfo end = {.sType = VK_STRUCTURE_TYPE_SUBPASS_END_INFO};
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, GENERAL);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, GENERAL);
     vkCmdBeginRenderPass2(commands, &begin, &contents);
     vkCmdEndRenderPass2(commands, &end);
-    record_app_end(commands);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier2 BeginRenderPass2 EndRenderPass2");
     /* The application's own and the repair are one. */
     CHECK_MOVED(commands, 0, image, UNDEFINED, COLOR);
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_imageless(void **state)
@@ -803,13 +802,13 @@ static void test_imageless(void **state)
 /* A barrier within an instance goes down at once and as it is. */
 static void run_inside(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app), other = record_app_image(&app);
-    VkImageView view = record_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR);
-    VkRenderPass pass = record_app_pass(&app, UNDEFINED, COLOR);
-    VkFramebuffer framebuffer = record_app_framebuffer(&app, pass, view, 1);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app), other = calls_app_image(&app);
+    VkImageView view = calls_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR);
+    VkRenderPass pass = calls_app_pass(&app, UNDEFINED, COLOR);
+    VkFramebuffer framebuffer = calls_app_framebuffer(&app, pass, view, 1);
     VkClearValue clear = {0};
     VkRenderPassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
                                    .renderPass = pass,
@@ -817,22 +816,22 @@ static void run_inside(void *context)
                                    .renderArea = {.extent = {16, 16}},
                                    .clearValueCount = 1,
                                    .pClearValues = &clear};
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, other, UNDEFINED, DST);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, other, UNDEFINED, DST);
     vkCmdBeginRenderPass(commands, &begin, VK_SUBPASS_CONTENTS_INLINE);
-    record_app_move(commands, image, GENERAL, GENERAL);
-    record_app_move(commands, other, GENERAL, SRC);
-    record_app_push(&app, commands);
+    calls_app_move(commands, image, GENERAL, GENERAL);
+    calls_app_move(commands, other, GENERAL, SRC);
+    calls_app_push(&app, commands);
     vkCmdEndRenderPass(commands);
     /* What the one in there has done to it isn't known. */
-    record_app_read(&app, commands, other, GENERAL, 0);
-    record_app_clear(commands, image, DST);
-    record_app_end(commands);
+    calls_app_read(&app, commands, other, GENERAL, 0);
+    calls_app_clear(commands, image, DST);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier BeginRenderPass PipelineBarrier PipelineBarrier PushConstants "
                           "EndRenderPass CopyImageToBuffer PipelineBarrier2 ClearColorImage");
-    CHECK_EQUAL(record_barrier1(commands, 3)->pImageMemoryBarriers[0].oldLayout, GENERAL);
+    CHECK_EQUAL(calls_barrier1(commands, 3)->pImageMemoryBarriers[0].oldLayout, GENERAL);
     CHECK_MOVED(commands, 7, image, COLOR, DST);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_inside(void **state)
@@ -870,42 +869,42 @@ static void render(VkCommandBuffer commands, const VkRenderingAttachmentInfo *co
 
 static void run_rendering(void *context)
 {
-    struct record_app app;
-    const struct record_options *options = context;
-    record_app_open(&app, options);
-    VkImage image = record_app_image(&app), target = record_app_image(&app), depth = record_app_depth(&app);
+    struct calls_app app;
+    const struct calls_options *options = context;
+    calls_app_open(&app, options);
+    VkImage image = calls_app_image(&app), target = calls_app_image(&app), depth = calls_app_depth(&app);
     VkImageSubresourceRange both = {DEPTH_STENCIL, 0, 1, 0, 1};
     VkRenderingAttachmentInfo color =
-        attachment_of(record_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR), GENERAL);
+        attachment_of(calls_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR), GENERAL);
     VkRenderingAttachmentInfo depths =
-        attachment_of(record_app_view(&app, depth, VK_FORMAT_D32_SFLOAT_S8_UINT, both), DEPTH);
+        attachment_of(calls_app_view(&app, depth, VK_FORMAT_D32_SFLOAT_S8_UINT, both), DEPTH);
     color.resolveMode = VK_RESOLVE_MODE_AVERAGE_BIT;
-    color.resolveImageView = record_app_view(&app, target, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR);
+    color.resolveImageView = calls_app_view(&app, target, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR);
     color.resolveImageLayout = COLOR;
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, COLOR);
-    record_app_dispatch(commands);
-    record_app_move(commands, target, UNDEFINED, GENERAL);
-    VkImageMemoryBarrier barrier = record_app_barrier(depth, UNDEFINED, DST);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, COLOR);
+    calls_app_dispatch(commands);
+    calls_app_move(commands, target, UNDEFINED, GENERAL);
+    VkImageMemoryBarrier barrier = calls_app_barrier(depth, UNDEFINED, DST);
     barrier.subresourceRange.aspectMask = DEPTH_STENCIL;
-    record_app_give(commands, &barrier);
+    calls_app_give(commands, &barrier);
     clear_depth(commands, depth, DEPTH_STENCIL);
     render(commands, &color, &depths, &depths, 0);
-    record_app_read(&app, commands, image, SRC, 0);
-    record_app_end(commands);
+    calls_app_read(&app, commands, image, SRC, 0);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier Dispatch PipelineBarrier2 ClearDepthStencilImage PipelineBarrier2 "
                           "BeginRendering EndRendering PipelineBarrier2 CopyImageToBuffer");
-    const VkDependencyInfo *found = record_barrier2(commands, 4);
+    const VkDependencyInfo *found = calls_barrier2(commands, 4);
     CHECK_EQUAL(found->imageMemoryBarrierCount, options->separate ? 4 : 3);
     CHECK_MOVED(commands, 7, image, GENERAL, SRC);
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 /* L18 */
 static void test_rendering(void **state)
 {
-    struct record_options options = {0};
+    struct calls_options options = {0};
     (void)state;
     driver_set(ORACLE);
     run_complete(run_rendering, &options);
@@ -916,25 +915,25 @@ static void test_rendering(void **state)
 /* Nothing may stand between a suspended instance and the one that resumes it. */
 static void run_suspended(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
-    VkImageView view = record_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
+    VkImageView view = calls_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR);
     VkRenderingAttachmentInfo first = attachment_of(view, COLOR), second = attachment_of(view, GENERAL);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, DST);
-    record_app_clear(commands, image, DST);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, DST);
+    calls_app_clear(commands, image, DST);
     render(commands, &first, NULL, NULL, VK_RENDERING_SUSPENDING_BIT);
     render(commands, &first, NULL, NULL, VK_RENDERING_RESUMING_BIT | VK_RENDERING_SUSPENDING_BIT);
     render(commands, &second, NULL, NULL, VK_RENDERING_RESUMING_BIT);
-    record_app_read(&app, commands, image, COLOR, 0);
-    record_app_end(commands);
+    calls_app_read(&app, commands, image, COLOR, 0);
+    calls_app_end(commands);
     /* The last instance says what isn't so: reported, and nothing is known of the image afterwards. */
     CHECK_NAMES(commands, "PipelineBarrier ClearColorImage PipelineBarrier2 BeginRendering EndRendering "
                           "BeginRendering EndRendering BeginRendering EndRendering CopyImageToBuffer");
     CHECK_MOVED(commands, 2, image, DST, COLOR);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 /* L42 */
@@ -949,20 +948,20 @@ static void test_suspended(void **state)
 /* ... over three command buffers: what they need goes before the first. */
 static void run_suspended_apart(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     VkCommandBuffer commands[3];
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
     VkRenderingAttachmentInfo color =
-        attachment_of(record_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR), COLOR);
+        attachment_of(calls_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR), COLOR);
     static const VkRenderingFlags flags[3] = {VK_RENDERING_SUSPENDING_BIT,
                                               VK_RENDERING_SUSPENDING_BIT | VK_RENDERING_RESUMING_BIT,
                                               VK_RENDERING_RESUMING_BIT};
     for (int i = 0; i < 3; i++) {
-        commands[i] = record_app_begin(&app);
+        commands[i] = calls_app_begin(&app);
         render(commands[i], &color, NULL, NULL, flags[i]);
-        record_app_end(commands[i]);
+        calls_app_end(commands[i]);
         CHECK_NAMES(commands[i], "BeginRendering EndRendering");
     }
     VkSubmitInfo info = {
@@ -970,7 +969,7 @@ static void run_suspended_apart(void *context)
     CHECK_EQUAL(vkQueueSubmit(app.queue, 1, &info, VK_NULL_HANDLE), VK_SUCCESS);
     CHECK_EQUAL(vkQueueWaitIdle(app.queue), VK_SUCCESS);
     CHECK_EQUAL(fault_oracle_violations(FAULT_ORACLE_RULES), 0);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_suspended_apart(void **state)
@@ -984,28 +983,28 @@ static void test_suspended_apart(void **state)
 
 static void run_events(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage a = record_app_image(&app), b = record_app_image(&app);
-    VkImageMemoryBarrier2 barrier2 = record_app_barrier2(a, GENERAL, SRC);
-    VkImageMemoryBarrier barrier = record_app_barrier(b, GENERAL, SRC);
+    calls_app_open(&app, NULL);
+    VkImage a = calls_app_image(&app), b = calls_app_image(&app);
+    VkImageMemoryBarrier2 barrier2 = calls_app_barrier2(a, GENERAL, SRC);
+    VkImageMemoryBarrier barrier = calls_app_barrier(b, GENERAL, SRC);
     VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                              .imageMemoryBarrierCount = 1,
                              .pImageMemoryBarriers = &barrier2};
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, a, UNDEFINED, DST);
-    record_app_move(commands, b, UNDEFINED, DST);
-    record_app_clear(commands, a, DST);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, a, UNDEFINED, DST);
+    calls_app_move(commands, b, UNDEFINED, DST);
+    calls_app_clear(commands, a, DST);
     vkCmdSetEvent2(commands, app.event, &info);
-    record_app_dispatch(commands);
+    calls_app_dispatch(commands);
     vkCmdWaitEvents2(commands, 1, &app.event, &info);
-    record_app_read(&app, commands, a, SRC, 0);
+    calls_app_read(&app, commands, a, SRC, 0);
     vkCmdSetEvent(commands, app.event, VK_PIPELINE_STAGE_TRANSFER_BIT);
     vkCmdWaitEvents(commands, 1, &app.event, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
                     0, NULL, 0, NULL, 1, &barrier);
-    record_app_read(&app, commands, b, SRC, 0);
-    record_app_end(commands);
+    calls_app_read(&app, commands, b, SRC, 0);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier2 ClearColorImage PipelineBarrier2 SetEvent2 Dispatch WaitEvents2 "
                           "CopyImageToBuffer SetEvent PipelineBarrier2 WaitEvents CopyImageToBuffer");
     CHECK_MOVED(commands, 2, a, DST, GENERAL);
@@ -1015,7 +1014,7 @@ static void run_events(void *context)
     const struct arguments_vkCmdWaitEvents *waited1 = fault_command_arguments(commands, 9);
     same_image1(waited1->pImageMemoryBarriers, &barrier);
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_events(void **state)
@@ -1028,26 +1027,26 @@ static void test_events(void **state)
 
 static void run_secondaries(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     VkCommandBuffer readers[2];
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
-    VkCommandBuffer writer = record_app_begin_secondary(&app);
-    record_app_clear(writer, image, DST);
-    record_app_end(writer);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
+    VkCommandBuffer writer = calls_app_begin_secondary(&app);
+    calls_app_clear(writer, image, DST);
+    calls_app_end(writer);
     for (int i = 0; i < 2; i++) {
-        readers[i] = record_app_begin_secondary(&app);
-        record_app_read(&app, readers[i], image, SRC, 0);
-        record_app_end(readers[i]);
+        readers[i] = calls_app_begin_secondary(&app);
+        calls_app_read(&app, readers[i], image, SRC, 0);
+        calls_app_end(readers[i]);
     }
     VkCommandBuffer all[4] = {readers[0], readers[1], writer, readers[0]};
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, DST);
-    record_app_clear(commands, image, DST);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, DST);
+    calls_app_clear(commands, image, DST);
     vkCmdExecuteCommands(commands, 4, all);
-    record_app_clear(commands, image, DST);
-    record_app_end(commands);
+    calls_app_clear(commands, image, DST);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "PipelineBarrier ClearColorImage PipelineBarrier2 ExecuteCommands PipelineBarrier2 "
                           "ExecuteCommands PipelineBarrier2 ExecuteCommands PipelineBarrier2 "
                           "ClearColorImage");
@@ -1058,7 +1057,7 @@ static void run_secondaries(void *context)
         CHECK(memcmp(found->pCommandBuffers, &all[first], counts[i] * sizeof(*all)) == 0);
     }
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 /* L27 */
@@ -1072,23 +1071,23 @@ static void test_secondaries(void **state)
 /* What only the secondary uses is needed by the primary. */
 static void run_secondary_needs(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
-    VkCommandBuffer secondary = record_app_begin_secondary(&app);
-    record_app_clear(secondary, image, DST);
-    record_app_move(secondary, image, DST, GENERAL);
-    record_app_end(secondary);
-    VkCommandBuffer commands = record_app_begin(&app);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
+    VkCommandBuffer secondary = calls_app_begin_secondary(&app);
+    calls_app_clear(secondary, image, DST);
+    calls_app_move(secondary, image, DST, GENERAL);
+    calls_app_end(secondary);
+    VkCommandBuffer commands = calls_app_begin(&app);
     vkCmdExecuteCommands(commands, 1, &secondary);
-    record_app_read(&app, commands, image, SRC, 0);
-    record_app_end(commands);
+    calls_app_read(&app, commands, image, SRC, 0);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "ExecuteCommands PipelineBarrier2 CopyImageToBuffer");
     CHECK_MOVED(commands, 1, image, GENERAL, SRC);
     run_judged(&app, commands);
     run_judged(&app, commands);
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_secondary_needs(void **state)
@@ -1100,17 +1099,17 @@ static void test_secondary_needs(void **state)
 
 static void run_secondary_inside(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
-    VkImageView view = record_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR);
-    VkRenderPass pass = record_app_pass(&app, UNDEFINED, COLOR);
-    VkFramebuffer framebuffer = record_app_framebuffer(&app, pass, view, 1);
-    VkCommandBuffer secondary = record_app_begin_inside(&app, pass);
-    record_app_move(secondary, image, COLOR, COLOR);
-    record_app_push(&app, secondary);
-    record_app_end(secondary);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
+    VkImageView view = calls_app_view(&app, image, VK_FORMAT_R8G8B8A8_UNORM, ALL_COLOR);
+    VkRenderPass pass = calls_app_pass(&app, UNDEFINED, COLOR);
+    VkFramebuffer framebuffer = calls_app_framebuffer(&app, pass, view, 1);
+    VkCommandBuffer secondary = calls_app_begin_inside(&app, pass);
+    calls_app_move(secondary, image, COLOR, COLOR);
+    calls_app_push(&app, secondary);
+    calls_app_end(secondary);
     CHECK_NAMES(secondary, "PipelineBarrier PushConstants");
     VkClearValue clear = {0};
     VkRenderPassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
@@ -1119,14 +1118,14 @@ static void run_secondary_inside(void *context)
                                    .renderArea = {.extent = {16, 16}},
                                    .clearValueCount = 1,
                                    .pClearValues = &clear};
-    VkCommandBuffer commands = record_app_begin(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
     vkCmdBeginRenderPass(commands, &begin, VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS);
     vkCmdExecuteCommands(commands, 1, &secondary);
     vkCmdEndRenderPass(commands);
-    record_app_read(&app, commands, image, SRC, 0);
-    record_app_end(commands);
+    calls_app_read(&app, commands, image, SRC, 0);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "BeginRenderPass ExecuteCommands EndRenderPass PipelineBarrier2 CopyImageToBuffer");
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_secondary_inside(void **state)
@@ -1139,15 +1138,15 @@ static void test_secondary_inside(void **state)
 
 static void run_again(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
-    VkCommandBuffer commands = record_app_begin(&app);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
     for (int i = 0; i < 5; i++) {
         /* Nothing of what was recorded before counts, and nothing pending is left over. */
-        record_app_move(commands, image, UNDEFINED, i & 1 ? SRC : DST);
+        calls_app_move(commands, image, UNDEFINED, i & 1 ? SRC : DST);
         if (i == 1)
             CHECK_EQUAL(vkResetCommandBuffer(commands, 0), VK_SUCCESS);
         if (i == 2)
@@ -1156,22 +1155,22 @@ static void run_again(void *context)
         if (i == 3)
             CHECK_EQUAL(vkResetCommandPool(app.device, app.pool, 0), VK_SUCCESS);
         if (i == 4)
-            record_app_end(commands);
+            calls_app_end(commands);
         if (i < 4)
             CHECK_EQUAL(vkBeginCommandBuffer(commands, &begin), VK_SUCCESS);
         CHECK_EQUAL(fault_command_count(commands), i == 4 ? 1 : 0);
     }
     CHECK_EQUAL(vkBeginCommandBuffer(commands, &begin), VK_SUCCESS);
-    record_app_read(&app, commands, image, SRC, 0);
-    record_app_end(commands);
+    calls_app_read(&app, commands, image, SRC, 0);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "CopyImageToBuffer");
     vkFreeCommandBuffers(app.device, app.pool, 1, &commands);
     vkTrimCommandPool(app.device, app.pool, 0);
-    commands = record_app_begin(&app);
-    record_app_read(&app, commands, image, GENERAL, 0);
-    record_app_end(commands);
+    commands = calls_app_begin(&app);
+    calls_app_read(&app, commands, image, GENERAL, 0);
+    calls_app_end(commands);
     CHECK_NAMES(commands, "CopyImageToBuffer");
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_again(void **state)
@@ -1184,22 +1183,22 @@ static void test_again(void **state)
 /* An image that goes while a command buffer that used it is still there (L39, L41). */
 static void run_gone(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkCommandBuffer commands = record_app_begin(&app);
+    calls_app_open(&app, NULL);
+    VkCommandBuffer commands = calls_app_begin(&app);
     for (int i = 0; i < 100; i++) {
         VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-        VkImage image = record_app_image(&app);
+        VkImage image = calls_app_image(&app);
         CHECK_EQUAL(vkBeginCommandBuffer(commands, &begin), VK_SUCCESS);
-        record_app_read(&app, commands, image, i & 1 ? SRC : GENERAL, 0);
-        record_app_end(commands);
+        calls_app_read(&app, commands, image, i & 1 ? SRC : GENERAL, 0);
+        calls_app_end(commands);
         CHECK_NAMES(commands, "CopyImageToBuffer");
         app.image_count--;
         vkDestroyImage(app.device, image, NULL);
         vkFreeMemory(app.device, app.memories[app.image_count], NULL);
     }
-    record_app_close(&app);
+    calls_app_close(&app);
 }
 
 static void test_gone(void **state)
@@ -1211,25 +1210,25 @@ static void test_gone(void **state)
 /* A recording that failed: what it did isn't known, so nothing is, and nothing is repaired on a guess. */
 static void run_failed(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
-    VkCommandBuffer failed = record_app_begin(&app);
-    record_app_clear(failed, image, DST);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
+    VkCommandBuffer failed = calls_app_begin(&app);
+    calls_app_clear(failed, image, DST);
     CHECK_EQUAL(vkEndCommandBuffer(failed), VK_ERROR_OUT_OF_HOST_MEMORY);
-    VkCommandBuffer commands = record_app_begin(&app);
-    record_app_move(commands, image, UNDEFINED, DST);
-    record_app_clear(commands, image, DST);
-    record_app_end(commands);
-    record_app_run(&app, commands);
+    VkCommandBuffer commands = calls_app_begin(&app);
+    calls_app_move(commands, image, UNDEFINED, DST);
+    calls_app_clear(commands, image, DST);
+    calls_app_end(commands);
+    calls_app_run(&app, commands);
     CHECK_EQUAL(vkResetCommandBuffer(failed, 0), VK_SUCCESS);
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     CHECK_EQUAL(vkBeginCommandBuffer(failed, &begin), VK_SUCCESS);
-    record_app_read(&app, failed, image, SRC, 0);
-    record_app_end(failed);
-    record_app_run(&app, failed);
-    record_app_close(&app);
+    calls_app_read(&app, failed, image, SRC, 0);
+    calls_app_end(failed);
+    calls_app_run(&app, failed);
+    calls_app_close(&app);
 }
 
 static void test_failed(void **state)
@@ -1242,7 +1241,7 @@ static void test_failed(void **state)
 
 /* --- Labels --- */
 
-static void begin_label(const struct record_app *app, VkCommandBuffer commands, const char *name)
+static void begin_label(const struct calls_app *app, VkCommandBuffer commands, const char *name)
 {
     PFN_vkCmdBeginDebugUtilsLabelEXT begin =
         (PFN_vkCmdBeginDebugUtilsLabelEXT)vkGetDeviceProcAddr(app->device, "vkCmdBeginDebugUtilsLabelEXT");
@@ -1250,7 +1249,7 @@ static void begin_label(const struct record_app *app, VkCommandBuffer commands, 
     begin(commands, &label);
 }
 
-static void end_label(const struct record_app *app, VkCommandBuffer commands)
+static void end_label(const struct calls_app *app, VkCommandBuffer commands)
 {
     PFN_vkCmdEndDebugUtilsLabelEXT end =
         (PFN_vkCmdEndDebugUtilsLabelEXT)vkGetDeviceProcAddr(app->device, "vkCmdEndDebugUtilsLabelEXT");
@@ -1259,26 +1258,26 @@ static void end_label(const struct record_app *app, VkCommandBuffer commands)
 
 static void run_labels(void *context)
 {
-    struct record_app app;
+    struct calls_app app;
     (void)context;
-    record_app_open(&app, NULL);
-    VkImage image = record_app_image(&app);
-    VkCommandBuffer commands = record_app_begin(&app);
+    calls_app_open(&app, NULL);
+    VkImage image = calls_app_image(&app);
+    VkCommandBuffer commands = calls_app_begin(&app);
     end_label(&app, commands);
-    record_app_move(commands, image, UNDEFINED, DST);
+    calls_app_move(commands, image, UNDEFINED, DST);
     for (int i = 0; i < 40; i++) {
         begin_label(&app, commands, "other");
         end_label(&app, commands);
     }
     begin_label(&app, commands, "frame");
     begin_label(&app, commands, "shadow pass");
-    record_app_read(&app, commands, image, SRC, 0);
+    calls_app_read(&app, commands, image, SRC, 0);
     end_label(&app, commands);
-    record_app_clear(commands, image, DST);
+    calls_app_clear(commands, image, DST);
     end_label(&app, commands);
-    record_app_read(&app, commands, image, SRC, 0);
-    record_app_end(commands);
-    record_app_close(&app);
+    calls_app_read(&app, commands, image, SRC, 0);
+    calls_app_end(commands);
+    calls_app_close(&app);
 }
 
 static void test_labels(void **state)

@@ -1,8 +1,8 @@
-#include "record_app.h"
+#include "calls_app.h"
 
 /* --- Instance, device, objects --- */
 
-static void create_instance(struct record_app *app)
+static void create_instance(struct calls_app *app)
 {
     static const char *const extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
     VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
@@ -15,7 +15,7 @@ static void create_instance(struct record_app *app)
     CHECK_EQUAL(vkCreateInstance(&info, NULL, &app->instance), VK_SUCCESS);
 }
 
-static void create_device(struct record_app *app, const struct record_options *options)
+static void create_device(struct calls_app *app, const struct calls_options *options)
 {
     static const float priority = 1;
     static const char *const extensions[] = {VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME,
@@ -51,7 +51,7 @@ static void create_device(struct record_app *app, const struct record_options *o
     vkGetDeviceQueue(app->device, app->family, 0, &app->queue);
 }
 
-static void create_objects(struct record_app *app)
+static void create_objects(struct calls_app *app)
 {
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
@@ -71,16 +71,16 @@ static void create_objects(struct record_app *app)
     CHECK_EQUAL(vkCreatePipelineLayout(app->device, &layout, NULL, &app->layout), VK_SUCCESS);
 }
 
-void record_app_open(struct record_app *app, const struct record_options *options)
+void calls_app_open(struct calls_app *app, const struct calls_options *options)
 {
-    static const struct record_options none;
-    *app = (struct record_app){0};
+    static const struct calls_options none;
+    *app = (struct calls_app){0};
     create_instance(app);
     create_device(app, options ? options : &none);
     create_objects(app);
 }
 
-void record_app_close(struct record_app *app)
+void calls_app_close(struct calls_app *app)
 {
     CHECK_EQUAL(vkDeviceWaitIdle(app->device), VK_SUCCESS);
     vkDestroyCommandPool(app->device, app->pool, NULL);
@@ -101,7 +101,7 @@ void record_app_close(struct record_app *app)
     vkDestroyInstance(app->instance, NULL);
 }
 
-VkImageCreateInfo record_app_image_info(void)
+VkImageCreateInfo calls_app_image_info(void)
 {
     return (VkImageCreateInfo){
         .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
@@ -116,11 +116,11 @@ VkImageCreateInfo record_app_image_info(void)
     };
 }
 
-VkImage record_app_image_of(struct record_app *app, const VkImageCreateInfo *info)
+VkImage calls_app_image_of(struct calls_app *app, const VkImageCreateInfo *info)
 {
     VkImage image;
     VkMemoryRequirements needs;
-    CHECK(app->image_count < RECORD_OBJECTS);
+    CHECK(app->image_count < CALLS_OBJECTS);
     CHECK_EQUAL(vkCreateImage(app->device, info, NULL, &image), VK_SUCCESS);
     vkGetImageMemoryRequirements(app->device, image, &needs);
     VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
@@ -134,31 +134,31 @@ VkImage record_app_image_of(struct record_app *app, const VkImageCreateInfo *inf
     return image;
 }
 
-VkImage record_app_image(struct record_app *app)
+VkImage calls_app_image(struct calls_app *app)
 {
-    VkImageCreateInfo info = record_app_image_info();
-    return record_app_image_of(app, &info);
+    VkImageCreateInfo info = calls_app_image_info();
+    return calls_app_image_of(app, &info);
 }
 
-VkImage record_app_mips(struct record_app *app, uint32_t mips, uint32_t layers)
+VkImage calls_app_mips(struct calls_app *app, uint32_t mips, uint32_t layers)
 {
-    VkImageCreateInfo info = record_app_image_info();
+    VkImageCreateInfo info = calls_app_image_info();
     info.mipLevels = mips;
     info.arrayLayers = layers;
-    return record_app_image_of(app, &info);
+    return calls_app_image_of(app, &info);
 }
 
-VkImage record_app_depth(struct record_app *app)
+VkImage calls_app_depth(struct calls_app *app)
 {
-    VkImageCreateInfo info = record_app_image_info();
+    VkImageCreateInfo info = calls_app_image_info();
     info.format = VK_FORMAT_D32_SFLOAT_S8_UINT;
     info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
                  VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
-    return record_app_image_of(app, &info);
+    return calls_app_image_of(app, &info);
 }
 
-VkImageView record_app_view(struct record_app *app, VkImage image, VkFormat format,
-                            VkImageSubresourceRange range)
+VkImageView calls_app_view(struct calls_app *app, VkImage image, VkFormat format,
+                           VkImageSubresourceRange range)
 {
     VkImageViewCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
                                   .image = image,
@@ -166,13 +166,13 @@ VkImageView record_app_view(struct record_app *app, VkImage image, VkFormat form
                                                                     : VK_IMAGE_VIEW_TYPE_2D_ARRAY,
                                   .format = format,
                                   .subresourceRange = range};
-    CHECK(app->view_count < RECORD_OBJECTS);
+    CHECK(app->view_count < CALLS_OBJECTS);
     VkImageView *out = &app->views[app->view_count++];
     CHECK_EQUAL(vkCreateImageView(app->device, &info, NULL, out), VK_SUCCESS);
     return *out;
 }
 
-VkRenderPass record_app_pass(struct record_app *app, VkImageLayout initial, VkImageLayout final)
+VkRenderPass calls_app_pass(struct calls_app *app, VkImageLayout initial, VkImageLayout final)
 {
     VkAttachmentDescription attachment = {.format = VK_FORMAT_R8G8B8A8_UNORM,
                                           .samples = VK_SAMPLE_COUNT_1_BIT,
@@ -187,14 +187,14 @@ VkRenderPass record_app_pass(struct record_app *app, VkImageLayout initial, VkIm
                                    .pAttachments = &attachment,
                                    .subpassCount = 1,
                                    .pSubpasses = &subpass};
-    CHECK(app->pass_count < RECORD_OBJECTS);
+    CHECK(app->pass_count < CALLS_OBJECTS);
     VkRenderPass *out = &app->passes[app->pass_count++];
     CHECK_EQUAL(vkCreateRenderPass(app->device, &info, NULL, out), VK_SUCCESS);
     return *out;
 }
 
-VkFramebuffer record_app_framebuffer(struct record_app *app, VkRenderPass pass, VkImageView view,
-                                     uint32_t layers)
+VkFramebuffer calls_app_framebuffer(struct calls_app *app, VkRenderPass pass, VkImageView view,
+                                    uint32_t layers)
 {
     VkFramebufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
                                     .renderPass = pass,
@@ -203,7 +203,7 @@ VkFramebuffer record_app_framebuffer(struct record_app *app, VkRenderPass pass, 
                                     .width = 16,
                                     .height = 16,
                                     .layers = layers};
-    CHECK(app->framebuffer_count < RECORD_OBJECTS);
+    CHECK(app->framebuffer_count < CALLS_OBJECTS);
     VkFramebuffer *out = &app->framebuffers[app->framebuffer_count++];
     CHECK_EQUAL(vkCreateFramebuffer(app->device, &info, NULL, out), VK_SUCCESS);
     return *out;
@@ -211,7 +211,7 @@ VkFramebuffer record_app_framebuffer(struct record_app *app, VkRenderPass pass, 
 
 /* --- Command buffers --- */
 
-static VkCommandBuffer allocate(const struct record_app *app, VkCommandBufferLevel level)
+static VkCommandBuffer allocate(const struct calls_app *app, VkCommandBufferLevel level)
 {
     VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                         .commandPool = app->pool,
@@ -222,7 +222,7 @@ static VkCommandBuffer allocate(const struct record_app *app, VkCommandBufferLev
     return commands;
 }
 
-VkCommandBuffer record_app_begin(const struct record_app *app)
+VkCommandBuffer calls_app_begin(const struct calls_app *app)
 {
     VkCommandBuffer commands = allocate(app, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
@@ -231,7 +231,7 @@ VkCommandBuffer record_app_begin(const struct record_app *app)
     return commands;
 }
 
-static VkCommandBuffer begin_secondary(const struct record_app *app, VkRenderPass pass)
+static VkCommandBuffer begin_secondary(const struct calls_app *app, VkRenderPass pass)
 {
     VkCommandBuffer commands = allocate(app, VK_COMMAND_BUFFER_LEVEL_SECONDARY);
     VkCommandBufferInheritanceInfo inheritance = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO,
@@ -244,22 +244,22 @@ static VkCommandBuffer begin_secondary(const struct record_app *app, VkRenderPas
     return commands;
 }
 
-VkCommandBuffer record_app_begin_secondary(const struct record_app *app)
+VkCommandBuffer calls_app_begin_secondary(const struct calls_app *app)
 {
     return begin_secondary(app, VK_NULL_HANDLE);
 }
 
-VkCommandBuffer record_app_begin_inside(const struct record_app *app, VkRenderPass pass)
+VkCommandBuffer calls_app_begin_inside(const struct calls_app *app, VkRenderPass pass)
 {
     return begin_secondary(app, pass);
 }
 
-void record_app_end(VkCommandBuffer commands)
+void calls_app_end(VkCommandBuffer commands)
 {
     CHECK_EQUAL(vkEndCommandBuffer(commands), VK_SUCCESS);
 }
 
-void record_app_run(const struct record_app *app, VkCommandBuffer commands)
+void calls_app_run(const struct calls_app *app, VkCommandBuffer commands)
 {
     VkSubmitInfo info = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
@@ -267,7 +267,7 @@ void record_app_run(const struct record_app *app, VkCommandBuffer commands)
     CHECK_EQUAL(vkQueueWaitIdle(app->queue), VK_SUCCESS);
 }
 
-VkImageMemoryBarrier record_app_barrier(VkImage image, VkImageLayout from, VkImageLayout to)
+VkImageMemoryBarrier calls_app_barrier(VkImage image, VkImageLayout from, VkImageLayout to)
 {
     return (VkImageMemoryBarrier){
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
@@ -282,7 +282,7 @@ VkImageMemoryBarrier record_app_barrier(VkImage image, VkImageLayout from, VkIma
     };
 }
 
-VkImageMemoryBarrier2 record_app_barrier2(VkImage image, VkImageLayout from, VkImageLayout to)
+VkImageMemoryBarrier2 calls_app_barrier2(VkImage image, VkImageLayout from, VkImageLayout to)
 {
     return (VkImageMemoryBarrier2){
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
@@ -299,13 +299,13 @@ VkImageMemoryBarrier2 record_app_barrier2(VkImage image, VkImageLayout from, VkI
     };
 }
 
-void record_app_give(VkCommandBuffer commands, const VkImageMemoryBarrier *barrier)
+void calls_app_give(VkCommandBuffer commands, const VkImageMemoryBarrier *barrier)
 {
     vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL,
                          0, NULL, 1, barrier);
 }
 
-void record_app_give2(VkCommandBuffer commands, const VkImageMemoryBarrier2 *barrier)
+void calls_app_give2(VkCommandBuffer commands, const VkImageMemoryBarrier2 *barrier)
 {
     VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                              .imageMemoryBarrierCount = 1,
@@ -313,39 +313,39 @@ void record_app_give2(VkCommandBuffer commands, const VkImageMemoryBarrier2 *bar
     vkCmdPipelineBarrier2(commands, &info);
 }
 
-void record_app_move(VkCommandBuffer commands, VkImage image, VkImageLayout from, VkImageLayout to)
+void calls_app_move(VkCommandBuffer commands, VkImage image, VkImageLayout from, VkImageLayout to)
 {
-    VkImageMemoryBarrier barrier = record_app_barrier(image, from, to);
-    record_app_give(commands, &barrier);
+    VkImageMemoryBarrier barrier = calls_app_barrier(image, from, to);
+    calls_app_give(commands, &barrier);
 }
 
-void record_app_clear(VkCommandBuffer commands, VkImage image, VkImageLayout layout)
+void calls_app_clear(VkCommandBuffer commands, VkImage image, VkImageLayout layout)
 {
     VkClearColorValue color = {.float32 = {1, 0, 0, 1}};
     VkImageSubresourceRange range = REMAINING_COLOR;
     vkCmdClearColorImage(commands, image, layout, &color, 1, &range);
 }
 
-void record_app_read(const struct record_app *app, VkCommandBuffer commands, VkImage image,
-                     VkImageLayout layout, uint32_t mip)
+void calls_app_read(const struct calls_app *app, VkCommandBuffer commands, VkImage image,
+                    VkImageLayout layout, uint32_t mip)
 {
     VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, mip, 0, 1},
                                 .imageExtent = {16u >> mip, 16u >> mip, 1}};
     vkCmdCopyImageToBuffer(commands, image, layout, app->buffer, 1, &region);
 }
 
-void record_app_dispatch(VkCommandBuffer commands)
+void calls_app_dispatch(VkCommandBuffer commands)
 {
     vkCmdDispatch(commands, 1, 1, 1);
 }
 
-void record_app_push(const struct record_app *app, VkCommandBuffer commands)
+void calls_app_push(const struct calls_app *app, VkCommandBuffer commands)
 {
     static const uint32_t value = 1;
     vkCmdPushConstants(commands, app->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(value), &value);
 }
 
-void record_app_render(VkCommandBuffer commands, VkRenderPass pass, VkFramebuffer framebuffer)
+void calls_app_render(VkCommandBuffer commands, VkRenderPass pass, VkFramebuffer framebuffer)
 {
     VkClearValue clear = {0};
     VkRenderPassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
@@ -360,7 +360,7 @@ void record_app_render(VkCommandBuffer commands, VkRenderPass pass, VkFramebuffe
 
 /* --- What the driver got --- */
 
-const char *record_names(VkCommandBuffer commands)
+const char *calls_names(VkCommandBuffer commands)
 {
     static char names[4096];
     size_t used = 0;
@@ -371,21 +371,21 @@ const char *record_names(VkCommandBuffer commands)
     return names;
 }
 
-void record_check_names(const char *file, int line, VkCommandBuffer commands, const char *expected)
+void calls_check_names(const char *file, int line, VkCommandBuffer commands, const char *expected)
 {
-    const char *found = record_names(commands);
+    const char *found = calls_names(commands);
     if (strcmp(found, expected) != 0)
         harness_fail(file, line, "commands are \"%s\", not \"%s\"", found, expected);
 }
 
-const struct arguments_vkCmdPipelineBarrier *record_barrier1(VkCommandBuffer commands, uint32_t index)
+const struct arguments_vkCmdPipelineBarrier *calls_barrier1(VkCommandBuffer commands, uint32_t index)
 {
     CHECK_SAY(strcmp(fault_command_name(commands, index), "vkCmdPipelineBarrier") == 0, "%s",
               fault_command_name(commands, index));
     return fault_command_arguments(commands, index);
 }
 
-const VkDependencyInfo *record_barrier2(VkCommandBuffer commands, uint32_t index)
+const VkDependencyInfo *calls_barrier2(VkCommandBuffer commands, uint32_t index)
 {
     const struct arguments_vkCmdPipelineBarrier2 *arguments = fault_command_arguments(commands, index);
     CHECK_SAY(strncmp(fault_command_name(commands, index), "vkCmdPipelineBarrier2", 21) == 0, "%s",
@@ -393,18 +393,18 @@ const VkDependencyInfo *record_barrier2(VkCommandBuffer commands, uint32_t index
     return arguments->pDependencyInfo;
 }
 
-VkImageMemoryBarrier2 record_only_barrier(VkCommandBuffer commands, uint32_t index)
+VkImageMemoryBarrier2 calls_only_barrier(VkCommandBuffer commands, uint32_t index)
 {
-    const VkDependencyInfo *info = record_barrier2(commands, index);
+    const VkDependencyInfo *info = calls_barrier2(commands, index);
     CHECK_EQUAL(info->imageMemoryBarrierCount, 1);
     CHECK_EQUAL(info->memoryBarrierCount + info->bufferMemoryBarrierCount, 0);
     return info->pImageMemoryBarriers[0];
 }
 
-void record_check_moved(const char *file, int line, VkCommandBuffer commands, uint32_t index, VkImage image,
-                        VkImageLayout from, VkImageLayout to)
+void calls_check_moved(const char *file, int line, VkCommandBuffer commands, uint32_t index, VkImage image,
+                       VkImageLayout from, VkImageLayout to)
 {
-    VkImageMemoryBarrier2 found = record_only_barrier(commands, index);
+    VkImageMemoryBarrier2 found = calls_only_barrier(commands, index);
     if (found.image != image || found.oldLayout != from || found.newLayout != to)
         harness_fail(file, line, "command %u moves from %d to %d", index, (int)found.oldLayout,
                      (int)found.newLayout);
