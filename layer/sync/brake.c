@@ -84,7 +84,9 @@ static void leave_mark(const struct instance *instance)
     struct store_problem problem;
     struct report_event event;
     if (store_brake_set(instance->store_root, instance->application, &problem) != 0) {
-        report_log(instance->report, REPORT_WARNING, "%s", problem.text);
+        report_log(instance->report, REPORT_WARNING,
+                   "the device was lost after barriers had been repaired, and the next run can't know: %s",
+                   problem.text);
         return;
     }
     report_log(instance->report, REPORT_WARNING,
