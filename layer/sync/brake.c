@@ -37,9 +37,11 @@ bool brake_is_on(const struct instance *instance)
     if (!may_read(instance))
         return false;
     int error = store_brake_find(instance->store_root, instance->application, &time, &problem);
-    /* What is wrong with the folder the cache half says. */
-    if (error)
+    if (error) {
+        if (problem.text[0])
+            report_log(instance->report, REPORT_WARNING, "%s", problem.text);
         return false;
+    }
     int64_t age = clock_unix_seconds() - time;
     /* From the future by more than what clocks differ: this one was set back. */
     if (age > LASTS_DAYS * SECONDS_PER_DAY || age < -SECONDS_PER_DAY) {
