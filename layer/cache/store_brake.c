@@ -72,11 +72,8 @@ int store_brake_find(const char *root, const char *application, int64_t *time, s
     struct place place;
     struct stat stat;
     int error = place_init(&place, root, application, false, problem);
-    if (error) {
-        /* What is wrong with the folder is said where the stores are opened. */
-        problem->text[0] = '\0';
+    if (error)
         return error;
-    }
     int fd = store_file_open(place.store, place.directory, place.name, O_RDONLY, &stat, problem);
     place_finish(&place);
     if (fd < 0)
