@@ -7,7 +7,8 @@
 #include "sync/repair.h"
 #include "sync/transition.h"
 
-#define FEW 16 /* barriers of a call that are converted on the stack */
+#define FEW 16      /* barriers of a call that are converted on the stack */
+#define FEW_PARTS 4 /* of a barrier that are reported */
 
 /* One call of the application in synchronization2's form. */
 struct converted {
@@ -74,9 +75,9 @@ static bool is_only_memory(const struct command_buffer *buffer, const VkImageMem
            !transfers_ownership(barrier);
 }
 
-static void report_rewritten(const struct command_buffer *buffer, const struct contract_image *part,
-                             const struct barrier_part *wrong, const struct contract_barrier *barrier,
-                             enum finding_place place)
+static void report_part(const struct command_buffer *buffer, const struct contract_image *part,
+                        const struct barrier_part *wrong, const struct contract_barrier *barrier,
+                        enum finding_place place)
 {
     struct finding finding = {
         .kind = FINDING_WRONG_OLD_LAYOUT,
@@ -96,12 +97,15 @@ static void report_rewritten(const struct command_buffer *buffer, const struct c
 
 struct parts {
     struct command_buffer *buffer;
-    struct converted *out;
+    struct converted *out; /* NULL: the barrier goes down as it is */
     const struct contract_image *part;
+    const struct subresource_range *range;
     const struct contract_barrier *meaning;
     const VkImageMemoryBarrier2 *original;
-    uint32_t first; /* of this barrier's, in out->images */
-    bool cannot;    /* an aspect would have to be named alone */
+    uint32_t first;             /* of this barrier's, in out->images */
+    struct barrier_part *wrong; /* FEW_PARTS of them, to be reported */
+    uint32_t wrong_count;
+    bool cannot; /* an aspect would have to be named alone */
 };
 
 static bool must_name_both(const struct parts *parts)
@@ -109,49 +113,81 @@ static bool must_name_both(const struct parts *parts)
     return parts->part->image->aspect_count == 2 && !parts->buffer->sync->separate_depth_stencil;
 }
 
-static bool grow_images(struct command_buffer *buffer, struct converted *out)
+static void append(struct command_buffer *buffer, struct converted *out, const VkImageMemoryBarrier2 *barrier)
 {
-    if (out->count < out->capacity)
-        return true;
-    VkImageMemoryBarrier2 *more = arena_alloc(&buffer->arena, 2 * (size_t)out->capacity * sizeof(*more));
-    if (!more) {
-        out->lost = true;
-        return false;
+    if (out->count == out->capacity) {
+        VkImageMemoryBarrier2 *more = arena_alloc(&buffer->arena, 2 * (size_t)out->capacity * sizeof(*more));
+        if (!more) {
+            out->lost = true;
+            return;
+        }
+        memcpy(more, out->images, out->count * sizeof(*more));
+        out->images = more;
+        out->capacity *= 2;
     }
-    memcpy(more, out->images, out->count * sizeof(*more));
-    out->images = more;
-    out->capacity *= 2;
+    out->images[out->count++] = *barrier;
+}
+
+/* VK_REMAINING_... made numbers, for comparing and folding ranges in the batch. False where that can't be
+ * told: of an image that isn't tracked nothing is known, not even that slices of 3D images have one layout.
+ */
+static bool resolve_range(struct command_buffer *buffer, VkImageMemoryBarrier2 *barrier)
+{
+    VkImageSubresourceRange *range = &barrier->subresourceRange;
+    if (range->levelCount != VK_REMAINING_MIP_LEVELS && range->layerCount != VK_REMAINING_ARRAY_LAYERS)
+        return true;
+    const struct image *image = image_find(buffer->sync, barrier->image);
+    struct subresource_range found;
+    if (!image || !image_is_tracked(image) || !image_range(image, range, false, &found))
+        return false;
+    VkImageSubresourceRange numbers = image_vk_range(image, &found);
+    range->levelCount = numbers.levelCount;
+    range->layerCount = numbers.layerCount;
     return true;
+}
+
+/* As the application has written it. */
+static void keep(struct command_buffer *buffer, struct converted *out, const VkImageMemoryBarrier2 *barrier)
+{
+    VkImageMemoryBarrier2 same = *barrier;
+    out->plain &= resolve_range(buffer, &same);
+    append(buffer, out, &same);
+}
+
+static bool ranges_equal(const struct subresource_range *a, const struct subresource_range *b)
+{
+    return a->aspects == b->aspects && a->base_mip == b->base_mip && a->mip_count == b->mip_count &&
+           a->base_layer == b->base_layer && a->layer_count == b->layer_count;
+}
+
+static void note_wrong(struct parts *parts, const struct barrier_part *part)
+{
+    if (!part->rewritten)
+        return;
+    if (parts->wrong_count < FEW_PARTS)
+        parts->wrong[parts->wrong_count] = *part;
+    parts->wrong_count++;
 }
 
 static void add_part(void *context, const struct barrier_part *part)
 {
     struct parts *parts = context;
     struct converted *out = parts->out;
-    const struct image *image = parts->part->image;
     VkImageMemoryBarrier2 barrier = *parts->original;
-    barrier.oldLayout = part->old_layout;
-    barrier.srcStageMask = part->source.stages;
-    barrier.srcAccessMask = part->source.access;
-    if (part->rewritten) {
-        barrier.srcStageMask = scope_stages_of_queue(barrier.srcStageMask, parts->buffer->queue_flags);
-        parts->cannot |= must_name_both(parts) && part->range.aspects != BOTH_ASPECTS;
-        out->rewritten = true;
-        report_rewritten(parts->buffer, parts->part, part, parts->meaning, PLACE_REWRITTEN);
-        atomic_fetch_add_explicit(&parts->buffer->sync->counters.rewritten, 1, memory_order_relaxed);
-    } else if (part->range.aspects == (1u << image->aspect_count) - 1 &&
-               part->range.mip_count == parts->part->map.shape.mips &&
-               part->range.layer_count == parts->part->map.shape.layers) {
-        /* All of it, unchanged: as the application has written it. */
-        if (grow_images(parts->buffer, out))
-            out->images[out->count++] = *parts->original;
+    if (!part->rewritten && ranges_equal(&part->range, parts->range)) {
+        keep(parts->buffer, out, parts->original);
         return;
     }
-    barrier.subresourceRange = image_vk_range(image, &part->range);
-    if (out->count > parts->first && barrier_images_join(&out->images[out->count - 1], &barrier))
-        return;
-    if (grow_images(parts->buffer, out))
-        out->images[out->count++] = barrier;
+    note_wrong(parts, part);
+    if (part->rewritten) {
+        barrier.oldLayout = part->old_layout;
+        barrier.srcStageMask = scope_stages_of_queue(part->source.stages, parts->buffer->queue_flags);
+        barrier.srcAccessMask = part->source.access;
+    }
+    parts->cannot |= must_name_both(parts) && part->range.aspects != BOTH_ASPECTS;
+    barrier.subresourceRange = image_vk_range(parts->part->image, &part->range);
+    if (out->count == parts->first || !barrier_images_join(&out->images[out->count - 1], &barrier))
+        append(parts->buffer, out, &barrier);
 }
 
 /* Depth and stencil are in layouts that differ: one barrier that names both must say what both are in. */
@@ -175,16 +211,15 @@ static bool unite_aspects(struct converted *out, uint32_t first)
     return true;
 }
 
-static void ignore_part(void *context, const struct barrier_part *part)
+static void only_note(void *context, const struct barrier_part *part)
 {
-    (void)context, (void)part;
+    note_wrong(context, part);
 }
 
-static void report_part(void *context, const struct barrier_part *part)
+static void report_parts(const struct parts *parts, enum finding_place place)
 {
-    const struct parts *parts = context;
-    if (part->rewritten)
-        report_rewritten(parts->buffer, parts->part, part, parts->meaning, PLACE_REWRITTEN);
+    for (uint32_t i = 0; i < parts->wrong_count && i < FEW_PARTS; i++)
+        report_part(parts->buffer, parts->part, &parts->wrong[i], parts->meaning, place);
 }
 
 /* --- One image barrier --- */
@@ -211,12 +246,6 @@ static bool find_part(struct command_buffer *buffer, struct image *image,
     return false;
 }
 
-static void keep(struct command_buffer *buffer, struct converted *out, const VkImageMemoryBarrier2 *barrier)
-{
-    if (grow_images(buffer, out))
-        out->images[out->count++] = *barrier;
-}
-
 /* Follows a barrier that may be rewritten, and adds what must go down for it. */
 static void follow(struct command_buffer *buffer, struct converted *out, enum sync_command command,
                    const VkImageMemoryBarrier2 *barrier)
@@ -230,14 +259,22 @@ static void follow(struct command_buffer *buffer, struct converted *out, enum sy
         return;
     }
     struct contract_barrier meaning = meaning_of(buffer, image, command, barrier, false);
-    struct parts parts = {buffer, out, part, &meaning, barrier, out->count, false};
+    struct barrier_part wrong[FEW_PARTS];
+    struct parts parts = {buffer, out, part, &range, &meaning, barrier, out->count, wrong, 0, false};
     struct part_sink sink = {add_part, &parts};
     contract_transition(part, &range, &meaning, &sink, NULL);
-    if (!parts.cannot || unite_aspects(out, parts.first))
+    if (!parts.wrong_count)
         return;
-    out->count = parts.first;
-    keep(buffer, out, barrier);
-    contract_forget(part, &range);
+    if ((parts.cannot && !unite_aspects(out, parts.first)) || out->lost) {
+        report_parts(&parts, PLACE_NOWHERE);
+        out->count = parts.first;
+        keep(buffer, out, barrier);
+        contract_forget(part, &range);
+        return;
+    }
+    report_parts(&parts, PLACE_REWRITTEN);
+    out->rewritten = true;
+    atomic_fetch_add_explicit(&buffer->sync->counters.rewritten, 1, memory_order_relaxed);
 }
 
 /* Follows one that goes down as it is; `place`: what is missing goes before it, else (report mode) it is
@@ -252,12 +289,35 @@ static void follow_fixed(struct command_buffer *buffer, enum sync_command comman
     if (!image || !find_part(buffer, image, barrier, &part, &range))
         return;
     struct contract_barrier meaning = meaning_of(buffer, image, command, barrier, place);
-    struct parts parts = {buffer, NULL, part, &meaning, barrier, 0, false};
-    struct part_sink sink = {place ? ignore_part : report_part, &parts};
+    struct barrier_part wrong[FEW_PARTS];
+    struct parts parts = {buffer, NULL, part, &range, &meaning, barrier, 0, wrong, 0, false};
+    struct part_sink sink = {only_note, &parts};
     repairs_init(&repairs, buffer, part, command);
     struct transition_sink transitions = repairs_sink(&repairs);
     contract_transition(part, &range, &meaning, &sink, &transitions);
     repairs_place(&repairs);
+    report_parts(&parts, PLACE_REWRITTEN);
+}
+
+/* A transition inside a render pass instance, of whatever image, isn't valid; what it does isn't known. */
+static void follow_inside(struct command_buffer *buffer, const VkImageMemoryBarrier2 *barrier)
+{
+    struct image *image = image_find(buffer->sync, barrier->image);
+    struct contract_image *part;
+    struct subresource_range range;
+    if (image && (barrier->oldLayout != barrier->newLayout || transfers_ownership(barrier)) &&
+        find_part(buffer, image, barrier, &part, &range))
+        contract_forget(part, &range);
+}
+
+/* Of a call that goes down as it is. */
+static void follow_own(struct command_buffer *buffer, enum sync_command command,
+                       const VkImageMemoryBarrier2 *barrier, bool place)
+{
+    if (record_is_inside(buffer))
+        follow_inside(buffer, barrier);
+    else
+        follow_fixed(buffer, command, barrier, place);
 }
 
 /* --- Calls --- */
@@ -281,23 +341,6 @@ static VkImageMemoryBarrier2 image_barrier2(const VkImageMemoryBarrier *from, Vk
     };
 }
 
-/* VK_REMAINING_... made numbers, for comparing and folding ranges in the batch. False where that can't be
- * told. */
-static bool resolve_range(struct command_buffer *buffer, VkImageMemoryBarrier2 *barrier)
-{
-    VkImageSubresourceRange *range = &barrier->subresourceRange;
-    if (range->levelCount != VK_REMAINING_MIP_LEVELS && range->layerCount != VK_REMAINING_ARRAY_LAYERS)
-        return true;
-    const struct image *image = image_find(buffer->sync, barrier->image);
-    struct subresource_range found;
-    if (!image || !image_range(image, range, false, &found))
-        return false;
-    VkImageSubresourceRange numbers = image_vk_range(image, &found);
-    range->levelCount = numbers.levelCount;
-    range->layerCount = numbers.layerCount;
-    return true;
-}
-
 /* Room for the images of a call. */
 static bool begin(struct command_buffer *buffer, struct converted *out, uint32_t images)
 {
@@ -316,9 +359,6 @@ static bool finish(struct command_buffer *buffer, struct converted *out)
     struct barrier_call *call = &out->call;
     if (out->lost || (!out->rewritten && (!out->plain || !buffer->sync->merge)))
         return false;
-    for (uint32_t i = 0; i < out->count; i++)
-        if (!resolve_range(buffer, &out->images[i]))
-            return false;
     call->image_count = out->count;
     call->images = out->images;
     if (out->rewritten) {
@@ -430,10 +470,10 @@ void hook_CmdPipelineBarrier(struct command_buffer *buffer, PFN_vkCmdPipelineBar
                !begin(buffer, &out, imageMemoryBarrierCount) ||
                !convert1(buffer, &out, srcStageMask, dstStageMask, dependencyFlags, memoryBarrierCount,
                          pMemoryBarriers, bufferMemoryBarrierCount, pBufferMemoryBarriers);
-    for (uint32_t i = 0; !record_is_inside(buffer) && i < imageMemoryBarrierCount; i++) {
+    for (uint32_t i = 0; i < imageMemoryBarrierCount; i++) {
         VkImageMemoryBarrier2 barrier = image_barrier2(&pImageMemoryBarriers[i], srcStageMask, dstStageMask);
         if (own)
-            follow_fixed(buffer, COMMAND_CmdPipelineBarrier, &barrier, buffer->sync->mode == SYNC_REPAIR);
+            follow_own(buffer, COMMAND_CmdPipelineBarrier, &barrier, buffer->sync->mode == SYNC_REPAIR);
         else
             follow(buffer, &out, COMMAND_CmdPipelineBarrier, &barrier);
     }
@@ -451,10 +491,10 @@ void hook_CmdPipelineBarrier2(struct command_buffer *buffer, PFN_vkCmdPipelineBa
     struct converted out;
     bool own = record_is_inside(buffer) || buffer->sync->mode == SYNC_REPORT || has_chain2(info) ||
                !begin(buffer, &out, info->imageMemoryBarrierCount);
-    for (uint32_t i = 0; !record_is_inside(buffer) && i < info->imageMemoryBarrierCount; i++) {
+    for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
         if (own)
-            follow_fixed(buffer, COMMAND_CmdPipelineBarrier2, &info->pImageMemoryBarriers[i],
-                         buffer->sync->mode == SYNC_REPAIR);
+            follow_own(buffer, COMMAND_CmdPipelineBarrier2, &info->pImageMemoryBarriers[i],
+                       buffer->sync->mode == SYNC_REPAIR);
         else
             follow(buffer, &out, COMMAND_CmdPipelineBarrier2, &info->pImageMemoryBarriers[i]);
     }
@@ -483,9 +523,9 @@ void hook_CmdWaitEvents(struct command_buffer *buffer, PFN_vkCmdWaitEvents next,
                         uint32_t bufferMemoryBarrierCount, const VkBufferMemoryBarrier *pBufferMemoryBarriers,
                         uint32_t imageMemoryBarrierCount, const VkImageMemoryBarrier *pImageMemoryBarriers)
 {
-    for (uint32_t i = 0; !record_is_inside(buffer) && i < imageMemoryBarrierCount; i++) {
+    for (uint32_t i = 0; i < imageMemoryBarrierCount; i++) {
         VkImageMemoryBarrier2 barrier = image_barrier2(&pImageMemoryBarriers[i], srcStageMask, dstStageMask);
-        follow_fixed(buffer, COMMAND_CmdWaitEvents, &barrier, true);
+        follow_own(buffer, COMMAND_CmdWaitEvents, &barrier, true);
     }
     record_flush(buffer);
     next(commandBuffer, eventCount, pEvents, srcStageMask, dstStageMask, memoryBarrierCount, pMemoryBarriers,
@@ -516,9 +556,9 @@ void hook_CmdWaitEvents2(struct command_buffer *buffer, PFN_vkCmdWaitEvents2 nex
                          VkCommandBuffer commandBuffer, uint32_t eventCount, const VkEvent *pEvents,
                          const VkDependencyInfo *pDependencyInfos)
 {
-    for (uint32_t i = 0; !record_is_inside(buffer) && i < eventCount; i++)
+    for (uint32_t i = 0; i < eventCount; i++)
         for (uint32_t j = 0; j < pDependencyInfos[i].imageMemoryBarrierCount; j++)
-            follow_fixed(buffer, COMMAND_CmdWaitEvents2, &pDependencyInfos[i].pImageMemoryBarriers[j], true);
+            follow_own(buffer, COMMAND_CmdWaitEvents2, &pDependencyInfos[i].pImageMemoryBarriers[j], true);
     record_flush(buffer);
     next(commandBuffer, eventCount, pEvents, pDependencyInfos);
 }
