@@ -30,6 +30,7 @@ static struct framebuffer *create(struct device_sync *sync, const VkFramebufferC
         return NULL;
     object_init(&framebuffer->object);
     framebuffer->imageless = info->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT;
+    framebuffer->layers = info->layers;
     framebuffer->attachment_count = info->attachmentCount;
     for (uint32_t i = 0; !framebuffer->imageless && i < info->attachmentCount; i++) {
         framebuffer->views[i] = image_view_find(sync, info->pAttachments[i]);

@@ -3,6 +3,61 @@
 #include "chain.h"
 #include "sync/record.h"
 
+/* --- Layers --- */
+
+/* The next neighbouring layers of a view that take part in an instance; `run` is what came before, or has no
+ * layers. Spec, "Render Pass Objects" and VkRenderingInfo: as many as the framebuffer or the instance says,
+ * from the view's first on; with multiview those whose views some subpass uses. What has one layer has it for
+ * all views. */
+static bool next_layers(const struct subresource_range *view, uint32_t view_mask, uint32_t count,
+                        struct subresource_range *run)
+{
+    uint32_t first = run->layer_count ? run->base_layer + run->layer_count - view->base_layer : 0;
+    uint32_t end = view->layer_count < 32 ? view->layer_count : 32;
+    *run = *view;
+    if (!view_mask || view->layer_count == 1) {
+        run->layer_count = count && count < view->layer_count ? count : view->layer_count;
+        return first == 0;
+    }
+    while (first < end && !(view_mask & 1u << first))
+        first++;
+    run->base_layer += first;
+    run->layer_count = 0;
+    while (first + run->layer_count < end && (view_mask & 1u << (first + run->layer_count)))
+        run->layer_count++;
+    return run->layer_count != 0;
+}
+
+/* Drivers move the layers that take part, Khronos validation takes it that all of the view are moved: those
+ * that don't take part are left alone from here on. */
+static void forget_others(struct command_buffer *buffer, const struct image_view *view, uint32_t view_mask,
+                          uint32_t count)
+{
+    struct contract_image *part = command_buffer_image(buffer, view->image);
+    struct subresource_range run = {.layer_count = 0}, rest = view->range;
+    uint32_t known = view_mask ? 32 : count;
+    if (!part || view->range.layer_count == 1)
+        return;
+    while (view_mask && ~view_mask && next_layers(&view->range, ~view_mask, 0, &run)) {
+        run.aspects = (1u << view->image->aspect_count) - 1;
+        contract_forget(part, &run);
+    }
+    if (known >= rest.layer_count)
+        return;
+    rest.aspects = (1u << view->image->aspect_count) - 1;
+    rest.base_layer += known;
+    rest.layer_count -= known;
+    contract_forget(part, &rest);
+}
+
+static uint32_t count_runs(uint32_t view_mask)
+{
+    uint32_t starts = view_mask & ~(view_mask << 1), count = 1;
+    while (starts &= starts - 1)
+        count++;
+    return count;
+}
+
 /* --- Render passes --- */
 
 static bool add_end(struct command_buffer *buffer, const struct pass_end *end)
@@ -38,26 +93,13 @@ static void attach_range(struct command_buffer *buffer, enum sync_command comman
         contract_forget(part, range);
 }
 
-/* Which of the view's layers take part can't be told from a view mask alone. */
-static bool covers_all_layers(uint32_t view_mask, const struct subresource_range *range)
+static void attach(struct command_buffer *buffer, enum sync_command command,
+                   const struct pass_attachment *attachment, struct image *image,
+                   const struct subresource_range *layers)
 {
-    return !view_mask || (range->layer_count < 32 && view_mask == (1u << range->layer_count) - 1);
-}
-
-static void attach(struct command_buffer *buffer, enum sync_command command, const struct render_pass *pass,
-                   uint32_t index, const struct image_view *view)
-{
-    const struct pass_attachment *attachment = &pass->attachments[index];
-    struct subresource_range range = view->range;
-    struct image *image = view->image;
+    struct subresource_range range = *layers;
     /* Spec, "Render Pass Objects": attachments of depth/stencil formats take part with both aspects. */
     range.aspects = (1u << image->aspect_count) - 1;
-    if (!covers_all_layers(pass->view_mask, &range)) {
-        struct contract_image *part = command_buffer_image(buffer, image);
-        if (part)
-            contract_forget(part, &range);
-        return;
-    }
     if (image->aspect_count == 1 ||
         (attachment->initial[0] == attachment->initial[1] && attachment->final[0] == attachment->final[1])) {
         attach_range(buffer, command, image, &range, attachment, 0);
@@ -97,24 +139,35 @@ static void lose_attachments(struct command_buffer *buffer, const struct framebu
     }
 }
 
+static void attach_all(struct command_buffer *buffer, enum sync_command command,
+                       const struct render_pass *pass, const struct framebuffer *framebuffer,
+                       const VkRenderPassAttachmentBeginInfo *views)
+{
+    buffer->end_count = 0;
+    buffer->end_capacity = 2 * pass->attachment_count * count_runs(pass->view_mask);
+    buffer->ends = arena_alloc(&buffer->arena, buffer->end_capacity * sizeof(*buffer->ends));
+    uint32_t count = framebuffer ? framebuffer->layers : 0;
+    for (uint32_t i = 0; i < pass->attachment_count; i++) {
+        const struct image_view *view = view_of(buffer, framebuffer, views, i);
+        struct subresource_range layers = {.layer_count = 0};
+        if (!view)
+            continue;
+        while (next_layers(&view->range, pass->view_mask, count, &layers))
+            attach(buffer, command, &pass->attachments[i], view->image, &layers);
+        forget_others(buffer, view, pass->view_mask, count);
+    }
+}
+
 static void begin_pass(struct command_buffer *buffer, enum sync_command command,
                        const VkRenderPassBeginInfo *begin)
 {
     const struct render_pass *pass = render_pass_find(buffer->sync, begin->renderPass);
     const struct framebuffer *framebuffer = framebuffer_find(buffer->sync, begin->framebuffer);
     const VkRenderPassAttachmentBeginInfo *views = find_views(begin);
-    if (!pass) {
+    if (pass)
+        attach_all(buffer, command, pass, framebuffer, views);
+    else
         lose_attachments(buffer, framebuffer, views);
-    } else {
-        buffer->end_count = 0;
-        buffer->end_capacity = 2 * pass->attachment_count;
-        buffer->ends = arena_alloc(&buffer->arena, buffer->end_capacity * sizeof(*buffer->ends));
-        for (uint32_t i = 0; i < pass->attachment_count; i++) {
-            const struct image_view *view = view_of(buffer, framebuffer, views, i);
-            if (view)
-                attach(buffer, command, pass, i, view);
-        }
-    }
     record_flush(buffer);
     buffer->pass = PASS_LEGACY;
 }
@@ -180,22 +233,19 @@ static void render_to(const struct rendering *rendering, VkImageView handle, VkI
                       uint32_t aspects, VkPipelineStageFlags2 stages, VkAccessFlags2 access)
 {
     struct command_buffer *buffer = rendering->buffer;
+    const VkRenderingInfo *info = rendering->info;
     struct image_view *view = handle ? image_view_find(buffer->sync, handle) : NULL;
-    if (!view)
-        return;
-    struct subresource_range range = view->range;
-    if (aspects)
-        range.aspects = aspects;
-    struct contract_image *part = command_buffer_image(buffer, view->image);
-    if (!part)
-        return;
+    struct contract_image *part = view ? command_buffer_image(buffer, view->image) : NULL;
+    struct subresource_range range = {.layer_count = 0};
     struct scope scope = {stages, access};
-    if (!covers_all_layers(rendering->info->viewMask, &range))
-        contract_forget(part, &range);
-    else if (rendering->info->flags & VK_RENDERING_RESUMING_BIT)
-        contract_leave(part, &range, layout, &scope);
-    else
-        record_use(buffer, COMMAND_CmdBeginRendering, view->image, &range, layout, stages, access);
+    while (part && next_layers(&view->range, info->viewMask, info->layerCount, &range)) {
+        if (aspects)
+            range.aspects = aspects;
+        if (info->flags & VK_RENDERING_RESUMING_BIT)
+            contract_leave(part, &range, layout, &scope);
+        else
+            record_use(buffer, COMMAND_CmdBeginRendering, view->image, &range, layout, stages, access);
+    }
 }
 
 static void render_color(const struct rendering *rendering)
@@ -230,11 +280,13 @@ static void render_aspect(const struct rendering *rendering, const VkRenderingAt
                           VkImageAspectFlagBits aspect)
 {
     struct command_buffer *buffer = rendering->buffer;
+    bool resolves = attachment->resolveMode != VK_RESOLVE_MODE_NONE && attachment->resolveImageView;
+    /* Spec, "Render Pass Multisample Resolve Operations": those of depth and stencil are performed in the
+     * colour attachment output stage, too. */
     render_to(rendering, attachment->imageView, attachment->imageLayout,
-              aspect_bit(buffer, attachment->imageView, aspect), DEPTH_STAGES, DEPTH_ACCESS);
-    /* Spec, "Dynamic rendering": depth/stencil resolves are performed in the colour attachment output stage.
-     */
-    if (attachment->resolveMode != VK_RESOLVE_MODE_NONE && attachment->resolveImageView)
+              aspect_bit(buffer, attachment->imageView, aspect), DEPTH_STAGES | (resolves ? COLOR_STAGES : 0),
+              DEPTH_ACCESS | (resolves ? VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT : 0));
+    if (resolves)
         render_to(rendering, attachment->resolveImageView, attachment->resolveImageLayout,
                   aspect_bit(buffer, attachment->resolveImageView, aspect), COLOR_STAGES, COLOR_ACCESS);
 }
