@@ -27,7 +27,7 @@ static void empty(struct command_buffer *buffer)
     buffer->ends = NULL;
     buffer->labels = NULL;
     buffer->label_parents = NULL;
-    buffer->label_count = buffer->label_capacity = buffer->label = 0;
+    buffer->label_count = buffer->label_capacity = buffer->label = buffer->labels_lost = 0;
 }
 
 static void create(struct command_pool *pool, VkCommandBuffer handle, VkCommandBufferLevel level)

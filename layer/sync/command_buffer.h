@@ -63,7 +63,8 @@ struct command_buffer {
     const char **labels;
     uint32_t *label_parents; /* what is open again when a label ends */
     uint32_t label_count, label_capacity, label;
-    char *name; /* by debug utils; malloc'd; under sync->lock */
+    uint32_t labels_lost; /* open ones that there was no room for: their ends end nothing */
+    char *name;           /* by debug utils; malloc'd; under sync->lock */
 };
 
 /* NULL if it isn't known: then pass through. Generated entry points call it; hooks get the result. */

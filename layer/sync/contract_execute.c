@@ -52,6 +52,7 @@ static void execute_one(void *context, const struct subresource_range *range, vo
     struct contract_state *state = value;
     if (!(state->need.flags & NEED_SET)) {
         *state = *secondary;
+        state->need.label = 0;
         return;
     }
     if (!satisfy(executing, range, state) || (secondary->access.flags & ACCESS_UNKNOWN)) {

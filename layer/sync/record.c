@@ -5,8 +5,9 @@
 #include "device.h"
 #include "sync/repair.h"
 
-#define AT_ONCE 32 /* barriers of each kind that are given down in sync1's form without memory of the arena  \
-                    */
+#define AT_ONCE                                                                                              \
+    32 /* barriers of each kind that are given down in sync1's form without memory of the arena              \
+        */
 
 void record_use(struct command_buffer *buffer, enum sync_command command, struct image *image,
                 const struct subresource_range *range, VkImageLayout layout, VkPipelineStageFlags2 stages,

@@ -26,10 +26,11 @@ void record_use_range(struct command_buffer *buffer, enum sync_command command, 
 /* Nothing is known of the image from here on. */
 void record_forget(struct command_buffer *buffer, struct image *image);
 
-/* Whether commands recorded now are inside a render pass instance, where no barrier may be placed. */
+/* Whether commands recorded now are inside a render pass instance, or between a suspended one and its
+ * resumption, where no barrier may be placed. */
 static inline bool record_is_inside(const struct command_buffer *buffer)
 {
-    return buffer->pass != PASS_NONE || buffer->secondary_in_pass;
+    return buffer->pass != PASS_NONE || buffer->secondary_in_pass || buffer->suspending;
 }
 
 /* A call with barriers becomes pending: joined with what is pending already where that is allowed

@@ -14,6 +14,8 @@ static void execute(struct command_buffer *buffer, const struct command_buffer *
         contract_execute(part, image, &sink);
         repairs_place(&repairs);
     }
+    if (buffer->pass == PASS_NONE)
+        buffer->suspending = secondary->suspending;
 }
 
 /* The call is split where a repair is needed between two of its command buffers; inside a render pass none
@@ -26,8 +28,10 @@ void hook_CmdExecuteCommands(struct command_buffer *buffer, PFN_vkCmdExecuteComm
     record_flush(buffer);
     for (uint32_t i = 0; i < commandBufferCount; i++) {
         const struct command_buffer *secondary = command_buffer_find(buffer->sync, pCommandBuffers[i]);
-        if (secondary)
+        if (secondary && !secondary->failed)
             execute(buffer, secondary);
+        else
+            buffer->failed = true;
         if (!buffer->batch.calls)
             continue;
         if (i > first)
