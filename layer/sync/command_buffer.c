@@ -8,11 +8,6 @@
 #include "hooks.h"
 #include "sync/record.h"
 
-struct command_buffer *command_buffer_find(struct device_sync *sync, VkCommandBuffer handle)
-{
-    return handle_map_find(&sync->command_buffers, DISPATCHABLE_KEY(handle));
-}
-
 static struct command_pool *pool_find(struct device_sync *sync, VkCommandPool handle)
 {
     return handle ? handle_map_find(&sync->pools, HANDLE_KEY(handle)) : NULL;

@@ -79,7 +79,11 @@ struct command_buffer {
 void command_buffer_reset(struct command_buffer *buffer);
 
 /* NULL if it isn't known: then pass through. Generated entry points call it; hooks get the result. */
-struct command_buffer *command_buffer_find(struct device_sync *sync, VkCommandBuffer handle);
+static inline struct command_buffer *command_buffer_find(const struct device_sync *sync,
+                                                         VkCommandBuffer handle)
+{
+    return handle_map_find(&sync->command_buffers, DISPATCHABLE_KEY(handle));
+}
 
 /* All pools that the application has left alive, for device_sync_destroy(): before objects_destroy(). */
 void command_buffers_destroy(struct device_sync *sync);
