@@ -8,11 +8,6 @@
 #include "hooks.h"
 #include "sync/record.h"
 
-struct command_buffer *command_buffer_find(struct device_sync *sync, VkCommandBuffer handle)
-{
-    return handle_map_find(&sync->command_buffers, DISPATCHABLE_KEY(handle));
-}
-
 static struct command_pool *pool_find(struct device_sync *sync, VkCommandPool handle)
 {
     return handle ? handle_map_find(&sync->pools, HANDLE_KEY(handle)) : NULL;
@@ -42,6 +37,7 @@ void command_buffer_reset(struct command_buffer *buffer)
     buffer->contract = (struct contract){.arena = &buffer->arena};
     arena_reset(&buffer->arena);
     barrier_batch_clear(&buffer->batch);
+    buffer->pending = PENDING_NONE;
     buffer->counters = (struct barrier_batch_counters){0};
     buffer->secondary_in_pass = false;
     buffer->failed = false;
@@ -59,9 +55,9 @@ static void trim(struct command_buffer *buffer)
 {
     arena_finish(&buffer->arena);
     barrier_batch_finish(&buffer->batch);
-    free(buffer->ranges);
-    buffer->ranges = NULL;
-    buffer->range_capacity = 0;
+    free(buffer->kept_arrays);
+    buffer->kept_arrays = NULL;
+    buffer->kept_capacity = 0;
 }
 
 static void take_name(struct command_buffer *buffer)
@@ -170,7 +166,7 @@ void hook_TrimCommandPool(struct device *self, PFN_vkTrimCommandPool next, VkDev
     if (pool)
         destroy_unused(pool);
     for (struct command_buffer *buffer = pool ? pool->first : NULL; buffer; buffer = buffer->pool_next)
-        if (!buffer->arena.current && !buffer->batch.calls)
+        if (!buffer->arena.current && !buffer->pending)
             trim(buffer);
     next(device, commandPool, flags);
 }

@@ -10,6 +10,7 @@
 #include "sync/contract.h"
 #include "sync/image.h"
 #include "sync/pass.h"
+#include "sync/record_call.h"
 #include "sync/record_scratch.h"
 
 struct command_pool {
@@ -21,6 +22,12 @@ struct command_pool {
         *first; /* list through pool_next/pool_previous; the pool is externally synchronized */
     struct command_buffer *unused; /* freed ones, through pool_next; their memory serves the next */
     struct record_scratch scratch; /* of whichever of its command buffers is recorded just now */
+};
+
+enum pending_barriers {
+    PENDING_NONE,
+    PENDING_CALL,  /* one of the application's, as it came */
+    PENDING_BATCH, /* anything else */
 };
 
 enum pass_kind {
@@ -52,12 +59,13 @@ struct command_buffer {
                     passes through */
 
     struct arena arena;
-    struct contract contract;   /* holds a reference to each image */
-    struct barrier_batch batch; /* pending barriers; flushed before anything that acts */
-    /* Of the first call in the batch, where it is the application's as it came. */
-    PFN_vkCmdPipelineBarrier2 batch_next; /* by the name it was called; BARRIER_SYNC2 only */
-    uint32_t range_capacity;
-    VkImageSubresourceRange *ranges; /* of its image barriers, VK_REMAINING_... included */
+    struct contract contract; /* holds a reference to each image */
+    /* Barriers that go down before anything that acts. record_emit.c. */
+    enum pending_barriers pending;
+    struct record_call kept; /* PENDING_CALL */
+    uint32_t kept_capacity;
+    char *kept_arrays;          /* its memory, buffer and image barriers, one behind the other; malloc */
+    struct barrier_batch batch; /* PENDING_BATCH */
     struct barrier_batch_counters counters;
 
     enum pass_kind pass;
@@ -79,7 +87,11 @@ struct command_buffer {
 void command_buffer_reset(struct command_buffer *buffer);
 
 /* NULL if it isn't known: then pass through. Generated entry points call it; hooks get the result. */
-struct command_buffer *command_buffer_find(struct device_sync *sync, VkCommandBuffer handle);
+static inline struct command_buffer *command_buffer_find(const struct device_sync *sync,
+                                                         VkCommandBuffer handle)
+{
+    return handle_map_find(&sync->command_buffers, DISPATCHABLE_KEY(handle));
+}
 
 /* All pools that the application has left alive, for device_sync_destroy(): before objects_destroy(). */
 void command_buffers_destroy(struct device_sync *sync);

@@ -29,11 +29,6 @@ uint8_t image_format_aspects(VkFormat format, VkImageAspectFlagBits aspects[2])
     return count;
 }
 
-struct image *image_find(struct device_sync *sync, VkImage handle)
-{
-    return handle ? handle_map_find(&sync->images, HANDLE_KEY(handle)) : NULL;
-}
-
 void image_acquire(struct image *image)
 {
     atomic_fetch_add_explicit(&image->references, 1, memory_order_relaxed);

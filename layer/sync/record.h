@@ -40,7 +40,7 @@ static inline bool record_has_one_layout(const struct command_buffer *buffer, co
 void record_flush_pending(struct command_buffer *buffer);
 static inline void record_flush(struct command_buffer *buffer)
 {
-    if (buffer->batch.calls)
+    if (buffer->pending)
         record_flush_pending(buffer);
 }
 

@@ -1,6 +1,4 @@
 /* vkCmdPipelineBarrier and vkCmdPipelineBarrier2: what becomes pending, and with which layouts. */
-#include <string.h>
-
 #include "sync/grow.h"
 #include "sync/layout.h"
 #include "sync/record.h"
@@ -10,10 +8,11 @@
 /* The call as it is being made up, in the pool's scratch. */
 struct making {
     struct command_buffer *buffer;
-    struct record_call *call;
+    const struct record_call *call;
     struct record_scratch *scratch;
-    bool rewritten; /* some image barrier isn't as the application wrote it: all are in scratch->images */
-    bool lost;      /* ... but there was no memory for one */
+    bool
+        rewritten; /* some image barrier isn't as the application wrote it: all are in scratch->made.images */
+    bool lost;     /* ... but there was no memory for one */
 };
 
 /* --- Whether a call can be joined with others --- */
@@ -30,13 +29,8 @@ static bool has_chain(const struct record_call *call)
     for (uint32_t i = 0; !found && i < call->buffer_count; i++)
         found = (sync2 ? buffers2[i].pNext : buffers1[i].pNext) != NULL;
     for (uint32_t i = 0; !found && i < call->image_count; i++)
-        found = call->images[i].pNext != NULL;
+        found = record_call_image(call, i).pNext != NULL;
     return found;
-}
-
-static bool has_remaining(const VkImageSubresourceRange *range)
-{
-    return range->levelCount == VK_REMAINING_MIP_LEVELS || range->layerCount == VK_REMAINING_ARRAY_LAYERS;
 }
 
 /* Finds all images; false if one isn't tracked (it may be another's alias), or a range not within it. */
@@ -46,39 +40,13 @@ static bool find_targets(struct command_buffer *buffer, const struct record_call
     if (!grow(&scratch->targets, &scratch->target_capacity, call->image_count, sizeof(struct record_target)))
         return false;
     for (uint32_t i = 0; i < call->image_count; i++) {
-        const VkImageMemoryBarrier2 *info = &call->images[i];
+        VkImageMemoryBarrier2 info = record_call_image(call, i);
+        VkImageSubresourceRange range = info.subresourceRange;
         struct record_target *target = &scratch->targets[i];
-        target->image = image_find(buffer->sync, info->image);
+        target->image = image_find(buffer->sync, info.image);
         if (!target->image || !image_is_tracked(target->image) ||
-            !image_range(target->image, &info->subresourceRange, record_has_one_layout(buffer, target->image),
-                         &target->range))
+            !image_range(target->image, &range, record_has_one_layout(buffer, target->image), &target->range))
             return false;
-    }
-    return true;
-}
-
-/* Ranges become comparable: VK_REMAINING_... become numbers, in a copy. False on out of memory. */
-static bool resolve_ranges(struct command_buffer *buffer, struct record_call *call)
-{
-    struct record_scratch *scratch = &buffer->pool->scratch;
-    uint32_t first = 0;
-    while (first < call->image_count && !has_remaining(&call->images[first].subresourceRange))
-        first++;
-    if (first == call->image_count)
-        return true;
-    if (call->images != scratch->given) {
-        if (!grow(&scratch->given, &scratch->given_capacity, call->image_count,
-                  sizeof(VkImageMemoryBarrier2)))
-            return false;
-        memcpy(scratch->given, call->images, call->image_count * sizeof(*call->images));
-        call->images = scratch->given;
-    }
-    for (uint32_t i = first; i < call->image_count; i++) {
-        VkImageSubresourceRange *range = &scratch->given[i].subresourceRange;
-        if (range->levelCount == VK_REMAINING_MIP_LEVELS)
-            range->levelCount = scratch->targets[i].range.mip_count;
-        if (range->layerCount == VK_REMAINING_ARRAY_LAYERS)
-            range->layerCount = scratch->targets[i].range.layer_count;
     }
     return true;
 }
@@ -101,16 +69,36 @@ static void ignore_transition(void *context, const struct transition *transition
     (void)context, (void)transition;
 }
 
+/* The application's, but that VK_REMAINING_... become numbers. */
+static VkImageMemoryBarrier2 own_barrier(const struct making *making, uint32_t index)
+{
+    VkImageMemoryBarrier2 barrier = record_call_image(making->call, index);
+    const struct subresource_range *range = &making->scratch->targets[index].range;
+    if (barrier.subresourceRange.levelCount == VK_REMAINING_MIP_LEVELS)
+        barrier.subresourceRange.levelCount = range->mip_count;
+    if (barrier.subresourceRange.layerCount == VK_REMAINING_ARRAY_LAYERS)
+        barrier.subresourceRange.layerCount = range->layer_count;
+    return barrier;
+}
+
 static void add_barrier(struct making *making, const VkImageMemoryBarrier2 *barrier)
 {
     struct record_scratch *scratch = making->scratch;
-    if (scratch->image_count && barrier_images_join(&scratch->images[scratch->image_count - 1], barrier))
+    if (scratch->image_count && barrier_images_join(&scratch->made.images[scratch->image_count - 1], barrier))
         return;
-    if (grow(&scratch->images, &scratch->image_capacity, scratch->image_count + 1,
+    if (grow(&scratch->made.images, &scratch->made.image_capacity, scratch->image_count + 1,
              sizeof(VkImageMemoryBarrier2)))
-        scratch->images[scratch->image_count++] = *barrier;
+        scratch->made.images[scratch->image_count++] = *barrier;
     else
         making->lost = true;
+}
+
+static void add_unchanged(struct making *making, uint32_t index)
+{
+    if (!making->rewritten)
+        return;
+    VkImageMemoryBarrier2 barrier = own_barrier(making, index);
+    add_barrier(making, &barrier);
 }
 
 /* From this image barrier on the call is another than the application's. */
@@ -121,13 +109,7 @@ static void begin_rewriting(struct making *making, uint32_t index)
     making->rewritten = true;
     making->scratch->image_count = 0;
     for (uint32_t i = 0; i < index; i++)
-        add_barrier(making, &making->call->images[i]);
-}
-
-static void add_unchanged(struct making *making, uint32_t index)
-{
-    if (making->rewritten)
-        add_barrier(making, &making->call->images[index]);
+        add_unchanged(making, i);
 }
 
 static bool is_other_aspect(const struct barrier_part *a, const struct barrier_part *b)
@@ -201,11 +183,11 @@ static void add_parts(struct making *making, const struct record_target *target,
 }
 
 /* Some part is in another layout than the application believes. */
-static void add_rewritten(struct making *making, uint32_t index, struct contract_image *part)
+static void add_rewritten(struct making *making, uint32_t index, struct contract_image *part,
+                          const VkImageMemoryBarrier2 *info)
 {
     struct device_sync *sync = making->buffer->sync;
     const struct record_target *target = &making->scratch->targets[index];
-    const VkImageMemoryBarrier2 *info = &making->call->images[index];
     uint32_t both = subresource_range_all(&part->map.shape).aspects;
     if (record_has_one_layout(making->buffer, target->image) && !unite_parts(making->scratch, both)) {
         report_parts(making, target, info, PLACE_NOWHERE);
@@ -235,8 +217,9 @@ static void add_image(struct making *making, uint32_t index)
     struct record_scratch *scratch = making->scratch;
     const struct record_target *target = &scratch->targets[index];
     struct contract_barrier barrier;
-    enum record_effect effect = record_call_effect(making->buffer, making->call, target->image,
-                                                   &making->call->images[index], &barrier);
+    VkImageMemoryBarrier2 info = record_call_image(making->call, index);
+    enum record_effect effect =
+        record_call_effect(making->buffer, making->call, target->image, &info, &barrier);
     struct contract_image *part =
         effect == EFFECT_NONE ? NULL : command_buffer_image(making->buffer, target->image);
     scratch->part_count = 0;
@@ -250,97 +233,26 @@ static void add_image(struct making *making, uint32_t index)
         scratch->part_count = 0;
     }
     if (is_rewritten(scratch))
-        add_rewritten(making, index, part);
+        add_rewritten(making, index, part, &info);
     else
         add_unchanged(making, index);
 }
 
 /* --- The call --- */
 
-static const VkMemoryBarrier2 *make_memory(struct record_scratch *scratch, const struct record_call *call)
-{
-    const VkMemoryBarrier *from = call->memory;
-    if (call->origin == BARRIER_SYNC2)
-        return call->memory;
-    if (!grow(&scratch->memory, &scratch->memory_capacity, call->memory_count, sizeof(VkMemoryBarrier2)))
-        return NULL;
-    for (uint32_t i = 0; i < call->memory_count; i++)
-        scratch->memory[i] = (VkMemoryBarrier2){
-            .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-            .srcStageMask = call->source1,
-            .srcAccessMask = from[i].srcAccessMask,
-            .dstStageMask = call->destination1,
-            .dstAccessMask = from[i].dstAccessMask,
-        };
-    return scratch->memory;
-}
-
-static const VkBufferMemoryBarrier2 *make_buffers(struct record_scratch *scratch,
-                                                  const struct record_call *call)
-{
-    const VkBufferMemoryBarrier *from = call->buffers;
-    if (call->origin == BARRIER_SYNC2)
-        return call->buffers;
-    if (!grow(&scratch->buffers, &scratch->buffer_capacity, call->buffer_count,
-              sizeof(VkBufferMemoryBarrier2)))
-        return NULL;
-    for (uint32_t i = 0; i < call->buffer_count; i++)
-        scratch->buffers[i] = (VkBufferMemoryBarrier2){
-            .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
-            .srcStageMask = call->source1,
-            .srcAccessMask = from[i].srcAccessMask,
-            .dstStageMask = call->destination1,
-            .dstAccessMask = from[i].dstAccessMask,
-            .srcQueueFamilyIndex = from[i].srcQueueFamilyIndex,
-            .dstQueueFamilyIndex = from[i].dstQueueFamilyIndex,
-            .buffer = from[i].buffer,
-            .offset = from[i].offset,
-            .size = from[i].size,
-        };
-    return scratch->buffers;
-}
-
-/* What the application wrote, for the case that nothing joins. */
-static bool keep_original(struct command_buffer *buffer, const struct record_call *call)
-{
-    if (!grow(&buffer->ranges, &buffer->range_capacity, call->image_count, sizeof(VkImageSubresourceRange)))
-        return false;
-    for (uint32_t i = 0; i < call->image_count; i++)
-        buffer->ranges[i] =
-            call->images1 ? call->images1[i].subresourceRange : call->images2[i].subresourceRange;
-    buffer->batch_next = call->next;
-    return true;
-}
-
 /* False on out of memory: the application's own call must go down. */
-static bool join(struct making *making)
+static bool join_rewritten(struct making *making)
 {
-    struct command_buffer *buffer = making->buffer;
     struct record_scratch *scratch = making->scratch;
-    const struct record_call *from = making->call;
-    struct barrier_call call = {
-        .origin = making->rewritten ? BARRIER_LAYER : from->origin,
-        .flags = from->flags,
-        .source1 = from->source1,
-        .destination1 = from->destination1,
-        .memory_count = from->memory_count,
-        .buffer_count = from->buffer_count,
-        .image_count = making->rewritten ? scratch->image_count : from->image_count,
-        .memory = from->memory_count ? make_memory(scratch, from) : NULL,
-        .buffers = from->buffer_count ? make_buffers(scratch, from) : NULL,
-        .images = making->rewritten ? scratch->images : from->images,
-    };
-    if (making->lost || (call.memory_count && !call.memory) || (call.buffer_count && !call.buffers))
+    struct barrier_call call;
+    if (making->lost || !record_call_convert_rest(making->call, &scratch->made, &call))
         return false;
-    if (making->rewritten && from->origin == BARRIER_SYNC1)
-        for (uint32_t i = 0; i < call.image_count; i++)
-            call.source1 |= scope_stages1(call.images[i].srcStageMask, 0);
-    if (!record_join(buffer, &call))
-        return false;
-    if (buffer->batch.calls > 1 || making->rewritten || keep_original(buffer, from))
-        return true;
-    barrier_batch_clear(&buffer->batch);
-    return false;
+    call.origin = BARRIER_LAYER;
+    call.image_count = scratch->image_count;
+    call.images = scratch->made.images;
+    for (uint32_t i = 0; making->call->origin == BARRIER_SYNC1 && i < call.image_count; i++)
+        call.source1 |= scope_stages1(call.images[i].srcStageMask, 0);
+    return record_join(making->buffer, &call);
 }
 
 /* The application's own call goes down although it was to be another. */
@@ -358,7 +270,7 @@ static void give_up(struct making *making)
 }
 
 /* True if the application's call is to go down, now, and as it is. */
-static bool pass(struct command_buffer *buffer, struct record_call *call)
+static bool pass(struct command_buffer *buffer, const struct record_call *call)
 {
     const struct device_sync *sync = buffer->sync;
     struct making making = {buffer, call, &buffer->pool->scratch, false, false};
@@ -370,7 +282,7 @@ static bool pass(struct command_buffer *buffer, struct record_call *call)
         record_flush(buffer);
         return true;
     }
-    if (!join(&making)) {
+    if (making.rewritten ? !join_rewritten(&making) : !record_call_pend(buffer, call)) {
         give_up(&making);
         return true;
     }
@@ -379,14 +291,14 @@ static bool pass(struct command_buffer *buffer, struct record_call *call)
     return false;
 }
 
-static bool record_barriers(struct command_buffer *buffer, struct record_call *call)
+static bool record_barriers(struct command_buffer *buffer, const struct record_call *call)
 {
     bool goes_down = true;
     if (record_is_inside(buffer)) {
         record_call_follow_inside(buffer, call);
     } else if (buffer->failed) {
         record_flush(buffer);
-    } else if (has_chain(call) || !find_targets(buffer, call) || !resolve_ranges(buffer, call)) {
+    } else if (has_chain(call) || !find_targets(buffer, call)) {
         record_call_follow(buffer, call);
         record_flush(buffer);
     } else {
@@ -418,10 +330,11 @@ void hook_CmdPipelineBarrier(struct command_buffer *self, PFN_vkCmdPipelineBarri
         .destination1 = dstStageMask,
         .memory_count = memoryBarrierCount,
         .buffer_count = bufferMemoryBarrierCount,
+        .image_count = imageMemoryBarrierCount,
         .memory = pMemoryBarriers,
         .buffers = pBufferMemoryBarriers,
+        .images = pImageMemoryBarriers,
     };
-    record_call_set_images(&call, self, imageMemoryBarrierCount, pImageMemoryBarriers);
     if (record_barriers(self, &call))
         next(commandBuffer, srcStageMask, dstStageMask, dependencyFlags, memoryBarrierCount, pMemoryBarriers,
              bufferMemoryBarrierCount, pBufferMemoryBarriers, imageMemoryBarrierCount, pImageMemoryBarriers);

@@ -16,40 +16,102 @@ struct record_call record_call_of_info(enum sync_command command, const VkDepend
         .memory = info->pMemoryBarriers,
         .buffers = info->pBufferMemoryBarriers,
         .images = info->pImageMemoryBarriers,
-        .images2 = info->pImageMemoryBarriers,
         .chain = info->pNext,
     };
 }
 
-void record_call_set_images(struct record_call *call, struct command_buffer *buffer, uint32_t count,
-                            const VkImageMemoryBarrier *images)
+/* --- In synchronization2's form --- */
+
+static bool convert_memory(struct barrier_arrays *arrays, const struct record_call *call)
 {
-    struct record_scratch *scratch = &buffer->pool->scratch;
-    if (!grow(&scratch->given, &scratch->given_capacity, count, sizeof(VkImageMemoryBarrier2))) {
-        buffer->failed = true;
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const VkImageMemoryBarrier *from = &images[i];
-        scratch->given[i] = (VkImageMemoryBarrier2){
-            .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
-            .pNext = from->pNext,
+    const VkMemoryBarrier *from = call->memory;
+    if (!grow(&arrays->memory, &arrays->memory_capacity, call->memory_count, sizeof(VkMemoryBarrier2)))
+        return false;
+    for (uint32_t i = 0; i < call->memory_count; i++)
+        arrays->memory[i] = (VkMemoryBarrier2){
+            .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
             .srcStageMask = call->source1,
-            .srcAccessMask = from->srcAccessMask,
+            .srcAccessMask = from[i].srcAccessMask,
             .dstStageMask = call->destination1,
-            .dstAccessMask = from->dstAccessMask,
-            .oldLayout = from->oldLayout,
-            .newLayout = from->newLayout,
-            .srcQueueFamilyIndex = from->srcQueueFamilyIndex,
-            .dstQueueFamilyIndex = from->dstQueueFamilyIndex,
-            .image = from->image,
-            .subresourceRange = from->subresourceRange,
+            .dstAccessMask = from[i].dstAccessMask,
         };
-    }
-    call->image_count = count;
-    call->images = scratch->given;
-    call->images1 = images;
+    return true;
 }
+
+static bool convert_buffers(struct barrier_arrays *arrays, const struct record_call *call)
+{
+    const VkBufferMemoryBarrier *from = call->buffers;
+    if (!grow(&arrays->buffers, &arrays->buffer_capacity, call->buffer_count, sizeof(VkBufferMemoryBarrier2)))
+        return false;
+    for (uint32_t i = 0; i < call->buffer_count; i++)
+        arrays->buffers[i] = (VkBufferMemoryBarrier2){
+            .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
+            .srcStageMask = call->source1,
+            .srcAccessMask = from[i].srcAccessMask,
+            .dstStageMask = call->destination1,
+            .dstAccessMask = from[i].dstAccessMask,
+            .srcQueueFamilyIndex = from[i].srcQueueFamilyIndex,
+            .dstQueueFamilyIndex = from[i].dstQueueFamilyIndex,
+            .buffer = from[i].buffer,
+            .offset = from[i].offset,
+            .size = from[i].size,
+        };
+    return true;
+}
+
+bool record_call_convert_rest(const struct record_call *call, struct barrier_arrays *arrays,
+                              struct barrier_call *out)
+{
+    *out = (struct barrier_call){
+        .origin = call->origin,
+        .flags = call->flags,
+        .source1 = call->source1,
+        .destination1 = call->destination1,
+        .memory_count = call->memory_count,
+        .buffer_count = call->buffer_count,
+        .memory = call->memory,
+        .buffers = call->buffers,
+    };
+    if (call->origin == BARRIER_SYNC2)
+        return true;
+    if (!convert_memory(arrays, call) || !convert_buffers(arrays, call))
+        return false;
+    out->memory = arrays->memory;
+    out->buffers = arrays->buffers;
+    return true;
+}
+
+/* Ranges become comparable. */
+static void resolve_remaining(const struct command_buffer *buffer, VkImageMemoryBarrier2 *barrier)
+{
+    VkImageSubresourceRange *range = &barrier->subresourceRange;
+    struct subresource_range known;
+    if (range->levelCount != VK_REMAINING_MIP_LEVELS && range->layerCount != VK_REMAINING_ARRAY_LAYERS)
+        return;
+    const struct image *image = image_find(buffer->sync, barrier->image);
+    if (!image || !image_range(image, range, false, &known))
+        return;
+    range->levelCount = known.mip_count;
+    if (range->layerCount == VK_REMAINING_ARRAY_LAYERS)
+        range->layerCount = known.layer_count;
+}
+
+bool record_call_convert(const struct command_buffer *buffer, const struct record_call *call,
+                         struct barrier_arrays *arrays, struct barrier_call *out)
+{
+    if (!record_call_convert_rest(call, arrays, out) ||
+        !grow(&arrays->images, &arrays->image_capacity, call->image_count, sizeof(VkImageMemoryBarrier2)))
+        return false;
+    for (uint32_t i = 0; i < call->image_count; i++) {
+        arrays->images[i] = record_call_image(call, i);
+        resolve_remaining(buffer, &arrays->images[i]);
+    }
+    out->image_count = call->image_count;
+    out->images = arrays->images;
+    return true;
+}
+
+/* --- What is known of images --- */
 
 enum record_effect record_call_effect(const struct command_buffer *buffer, const struct record_call *call,
                                       const struct image *image, const VkImageMemoryBarrier2 *info,
@@ -111,17 +173,19 @@ static void follow_image(struct command_buffer *buffer, const struct record_call
 
 void record_call_follow(struct command_buffer *buffer, const struct record_call *call)
 {
-    for (uint32_t i = 0; i < call->image_count; i++)
-        follow_image(buffer, call, &call->images[i]);
+    for (uint32_t i = 0; i < call->image_count; i++) {
+        VkImageMemoryBarrier2 info = record_call_image(call, i);
+        follow_image(buffer, call, &info);
+    }
 }
 
 void record_call_follow_inside(struct command_buffer *buffer, const struct record_call *call)
 {
     for (uint32_t i = 0; i < call->image_count; i++) {
-        const VkImageMemoryBarrier2 *info = &call->images[i];
-        if (info->oldLayout == info->newLayout)
+        VkImageMemoryBarrier2 info = record_call_image(call, i);
+        if (info.oldLayout == info.newLayout)
             continue;
-        struct contract_image *part = command_buffer_image(buffer, image_find(buffer->sync, info->image));
+        struct contract_image *part = command_buffer_image(buffer, image_find(buffer->sync, info.image));
         if (!part)
             continue;
         struct subresource_range all = subresource_range_all(&part->map.shape);

@@ -1,13 +1,14 @@
 /* Pending barriers, from where they are joined to where they go down. */
 #include "sync/grow.h"
 #include "sync/record.h"
+#include "sync/record_call.h"
 
 /* Room for what would be given down as vkCmdPipelineBarrier: then there may be no memory left. */
 static bool reserve(struct command_buffer *buffer, const struct barrier_call *call)
 {
     struct record_scratch *scratch = &buffer->pool->scratch;
     const struct barrier_batch *batch = &buffer->batch;
-    if (buffer->sync->sync2 && call->origin != BARRIER_SYNC1)
+    if (buffer->sync->sync2)
         return true;
     /* A fold that ends where it began makes a memory barrier of an image barrier. */
     return grow(&scratch->memory1, &scratch->memory1_capacity,
@@ -16,23 +17,6 @@ static bool reserve(struct command_buffer *buffer, const struct barrier_call *ca
                 sizeof(VkBufferMemoryBarrier)) &&
            grow(&scratch->images1, &scratch->image1_capacity, batch->image_count + call->image_count,
                 sizeof(VkImageMemoryBarrier));
-}
-
-bool record_join(struct command_buffer *buffer, const struct barrier_call *call)
-{
-    const struct device_sync *sync = buffer->sync;
-    struct barrier_rules rules = {sync->sync2, sync->app_sync2, buffer->queue_flags};
-    enum barrier_joined joined = BARRIER_NO_MEMORY;
-    if (reserve(buffer, call))
-        joined = barrier_batch_add(&buffer->batch, call, &rules, sync->merge);
-    if (joined == BARRIER_APART) {
-        record_flush_pending(buffer);
-        joined = barrier_batch_add(&buffer->batch, call, &rules, sync->merge);
-    }
-    if (joined == BARRIER_JOINED)
-        return true;
-    record_flush(buffer);
-    return false;
 }
 
 static void give_down1(struct command_buffer *buffer)
@@ -77,7 +61,7 @@ static void give_down1(struct command_buffer *buffer)
         scratch->memory1, batch->buffer_count, scratch->buffers1, batch->image_count, scratch->images1);
 }
 
-static void give_down2(struct command_buffer *buffer, PFN_vkCmdPipelineBarrier2 next)
+static void give_down2(struct command_buffer *buffer)
 {
     const struct barrier_batch *batch = &buffer->batch;
     VkDependencyInfo info = {
@@ -90,29 +74,132 @@ static void give_down2(struct command_buffer *buffer, PFN_vkCmdPipelineBarrier2 
         .imageMemoryBarrierCount = batch->image_count,
         .pImageMemoryBarriers = batch->images,
     };
-    next(buffer->handle, &info);
+    buffer->sync->CmdPipelineBarrier2(buffer->handle, &info);
 }
 
-/* The only call in the batch, where it is the application's: it goes down as it came. */
-static void restore_ranges(struct command_buffer *buffer)
+/* --- One call of the application, as it came --- */
+
+static const struct {
+    size_t memory, buffer, image;
+} sizes[] = {
+    [BARRIER_SYNC1] = {sizeof(VkMemoryBarrier), sizeof(VkBufferMemoryBarrier), sizeof(VkImageMemoryBarrier)},
+    [BARRIER_SYNC2] = {sizeof(VkMemoryBarrier2), sizeof(VkBufferMemoryBarrier2),
+                       sizeof(VkImageMemoryBarrier2)},
+};
+
+static const void *put(char *to, const void *from, size_t size)
 {
-    struct barrier_batch *batch = &buffer->batch;
-    for (uint32_t i = 0; i < batch->image_count; i++)
-        batch->images[i].subresourceRange = buffer->ranges[i];
+    return size ? memcpy(to, from, size) : NULL;
+}
+
+/* Nothing is pending. */
+static bool keep(struct command_buffer *buffer, const struct record_call *call)
+{
+    size_t memory = call->memory_count * sizes[call->origin].memory;
+    size_t buffers = call->buffer_count * sizes[call->origin].buffer;
+    size_t images = call->image_count * sizes[call->origin].image;
+    if (memory + buffers + images > UINT32_MAX ||
+        !grow(&buffer->kept_arrays, &buffer->kept_capacity, (uint32_t)(memory + buffers + images), 1))
+        return false;
+    buffer->kept = *call;
+    buffer->kept.memory = put(buffer->kept_arrays, call->memory, memory);
+    buffer->kept.buffers = put(buffer->kept_arrays + memory, call->buffers, buffers);
+    buffer->kept.images = put(buffer->kept_arrays + memory + buffers, call->images, images);
+    buffer->pending = PENDING_CALL;
+    return true;
+}
+
+static void give_down_kept(struct command_buffer *buffer)
+{
+    const struct record_call *call = &buffer->kept;
+    if (call->origin == BARRIER_SYNC1) {
+        buffer->sync->device->next.CmdPipelineBarrier(
+            buffer->handle, call->source1, call->destination1, call->flags, call->memory_count, call->memory,
+            call->buffer_count, call->buffers, call->image_count, call->images);
+        return;
+    }
+    VkDependencyInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+        .dependencyFlags = call->flags,
+        .memoryBarrierCount = call->memory_count,
+        .pMemoryBarriers = call->memory,
+        .bufferMemoryBarrierCount = call->buffer_count,
+        .pBufferMemoryBarriers = call->buffers,
+        .imageMemoryBarrierCount = call->image_count,
+        .pImageMemoryBarriers = call->images,
+    };
+    call->next(buffer->handle, &info);
 }
 
 void record_flush_pending(struct command_buffer *buffer)
 {
-    const struct device_sync *sync = buffer->sync;
-    struct barrier_batch *batch = &buffer->batch;
-    bool own = batch->origin != BARRIER_LAYER;
-    if (own)
-        restore_ranges(buffer);
-    if (!sync->sync2 || batch->origin == BARRIER_SYNC1)
-        give_down1(buffer);
-    else
-        give_down2(buffer, own ? buffer->batch_next : sync->CmdPipelineBarrier2);
+    uint32_t images;
+    if (buffer->pending == PENDING_CALL) {
+        images = buffer->kept.image_count;
+        give_down_kept(buffer);
+    } else {
+        images = buffer->batch.image_count;
+        if (buffer->sync->sync2)
+            give_down2(buffer);
+        else
+            give_down1(buffer);
+    }
     buffer->counters.calls_out++;
-    buffer->counters.images_out += batch->image_count;
-    barrier_batch_clear(batch);
+    buffer->counters.images_out += images;
+    barrier_batch_clear(&buffer->batch);
+    buffer->pending = PENDING_NONE;
+}
+
+/* --- Joining --- */
+
+static enum barrier_joined add(struct command_buffer *buffer, const struct barrier_call *call)
+{
+    const struct device_sync *sync = buffer->sync;
+    struct barrier_rules rules = {sync->sync2, sync->app_sync2, buffer->queue_flags};
+    return reserve(buffer, call) ? barrier_batch_add(&buffer->batch, call, &rules, sync->merge)
+                                 : BARRIER_NO_MEMORY;
+}
+
+/* False on out of memory. Should nothing join it, it goes down as it came all the same. */
+static bool put_kept_into_batch(struct command_buffer *buffer)
+{
+    struct barrier_call call;
+    barrier_batch_clear(&buffer->batch);
+    return record_call_convert(buffer, &buffer->kept, &buffer->pool->scratch.kept, &call) &&
+           add(buffer, &call) == BARRIER_JOINED;
+}
+
+static enum barrier_joined join(struct command_buffer *buffer, const struct barrier_call *call)
+{
+    if (buffer->pending == PENDING_CALL && !put_kept_into_batch(buffer))
+        return BARRIER_NO_MEMORY;
+    enum barrier_joined joined = add(buffer, call);
+    if (joined == BARRIER_JOINED)
+        buffer->pending = PENDING_BATCH;
+    return joined;
+}
+
+bool record_join(struct command_buffer *buffer, const struct barrier_call *call)
+{
+    enum barrier_joined joined = join(buffer, call);
+    if (joined == BARRIER_APART) {
+        record_flush_pending(buffer);
+        joined = join(buffer, call);
+    }
+    if (joined == BARRIER_JOINED)
+        return true;
+    record_flush(buffer);
+    return false;
+}
+
+bool record_call_pend(struct command_buffer *buffer, const struct record_call *call)
+{
+    struct barrier_call converted;
+    if (buffer->pending) {
+        if (record_call_convert(buffer, call, &buffer->pool->scratch.made, &converted) &&
+            join(buffer, &converted) == BARRIER_JOINED)
+            return true;
+        record_flush_pending(buffer);
+    }
+    return keep(buffer, call);
 }

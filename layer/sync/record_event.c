@@ -9,17 +9,17 @@
 static void use_old_layouts(struct command_buffer *buffer, const struct record_call *call)
 {
     for (uint32_t i = 0; i < call->image_count; i++) {
-        const VkImageMemoryBarrier2 *info = &call->images[i];
-        struct image *image = image_find(buffer->sync, info->image);
+        VkImageMemoryBarrier2 info = record_call_image(call, i);
+        struct image *image = image_find(buffer->sync, info.image);
         struct subresource_range range;
         struct contract_barrier barrier;
-        if (!image || info->srcQueueFamilyIndex != info->dstQueueFamilyIndex ||
-            layout_is_initial(info->oldLayout) ||
-            record_call_effect(buffer, call, image, info, &barrier) != EFFECT_TRANSITION ||
-            !image_range(image, &info->subresourceRange, false, &range))
+        if (!image || info.srcQueueFamilyIndex != info.dstQueueFamilyIndex ||
+            layout_is_initial(info.oldLayout) ||
+            record_call_effect(buffer, call, image, &info, &barrier) != EFFECT_TRANSITION ||
+            !image_range(image, &info.subresourceRange, false, &range))
             continue;
-        record_use(buffer, call->command, image, &range, info->oldLayout,
-                   access_chain_stages(info->srcStageMask), info->srcAccessMask);
+        record_use(buffer, call->command, image, &range, info.oldLayout,
+                   access_chain_stages(info.srcStageMask), info.srcAccessMask);
     }
 }
 
@@ -52,8 +52,9 @@ void hook_CmdWaitEvents(struct command_buffer *self, PFN_vkCmdWaitEvents next, V
         .origin = BARRIER_SYNC1,
         .source1 = srcStageMask,
         .destination1 = dstStageMask,
+        .image_count = imageMemoryBarrierCount,
+        .images = pImageMemoryBarriers,
     };
-    record_call_set_images(&call, self, imageMemoryBarrierCount, pImageMemoryBarriers);
     follow(self, &call);
     record_flush(self);
     next(commandBuffer, eventCount, pEvents, srcStageMask, dstStageMask, memoryBarrierCount, pMemoryBarriers,

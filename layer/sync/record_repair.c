@@ -54,7 +54,7 @@ static bool put(struct command_buffer *buffer, const struct contract_image *part
     struct record_scratch *scratch = &buffer->pool->scratch;
     if (record_has_one_layout(buffer, part->image) && !record_repair_unite_aspects(scratch, part))
         return false;
-    if (!grow(&scratch->images, &scratch->image_capacity, scratch->transition_count,
+    if (!grow(&scratch->made.images, &scratch->made.image_capacity, scratch->transition_count,
               sizeof(VkImageMemoryBarrier2)))
         return false;
     uint32_t count = 0;
@@ -63,15 +63,15 @@ static bool put(struct command_buffer *buffer, const struct contract_image *part
         VkImageMemoryBarrier2 barrier = barrier_of(buffer, part->image, &scratch->transitions[i]);
         sources |= barrier.srcStageMask;
         destinations |= barrier.dstStageMask;
-        if (!count || !barrier_images_join(&scratch->images[count - 1], &barrier))
-            scratch->images[count++] = barrier;
+        if (!count || !barrier_images_join(&scratch->made.images[count - 1], &barrier))
+            scratch->made.images[count++] = barrier;
     }
     struct barrier_call call = {
         .origin = BARRIER_LAYER,
         .source1 = scope_stages1(sources, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT),
         .destination1 = scope_stages1(destinations, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT),
         .image_count = count,
-        .images = scratch->images,
+        .images = scratch->made.images,
     };
     if (!record_join(buffer, &call))
         return false;

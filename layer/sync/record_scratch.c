@@ -3,15 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void free_arrays(struct barrier_arrays *arrays)
+{
+    free(arrays->memory);
+    free(arrays->buffers);
+    free(arrays->images);
+}
+
 void record_scratch_finish(struct record_scratch *scratch)
 {
-    free(scratch->given);
     free(scratch->targets);
     free(scratch->transitions);
     free(scratch->parts);
-    free(scratch->memory);
-    free(scratch->buffers);
-    free(scratch->images);
+    free_arrays(&scratch->made);
+    free_arrays(&scratch->kept);
     free(scratch->memory1);
     free(scratch->buffers1);
     free(scratch->images1);

@@ -15,11 +15,17 @@ struct record_target {
     struct subresource_range range;
 };
 
+struct barrier_arrays {
+    uint32_t memory_capacity, buffer_capacity, image_capacity;
+    VkMemoryBarrier2 *memory;
+    VkBufferMemoryBarrier2 *buffers;
+    VkImageMemoryBarrier2 *images;
+};
+
 /* All zero is valid. */
 struct record_scratch {
-    /* The image barriers of the application's call, in synchronization2's form, and what they are about. */
-    uint32_t given_capacity, target_capacity;
-    VkImageMemoryBarrier2 *given;
+    /* What the image barriers of the application's call are about. */
+    uint32_t target_capacity;
     struct record_target *targets;
 
     /* What the contract asked for; see record_repair.h and record_barrier.c. */
@@ -30,11 +36,9 @@ struct record_scratch {
     struct barrier_part *parts;
     bool parts_lost;
 
-    /* What is being made up for the batch. */
-    uint32_t memory_capacity, buffer_capacity, image_count, image_capacity;
-    VkMemoryBarrier2 *memory;
-    VkBufferMemoryBarrier2 *buffers;
-    VkImageMemoryBarrier2 *images;
+    /* What is being made up for the batch: the call, and the one that waits in front of it. */
+    struct barrier_arrays made, kept;
+    uint32_t image_count;
 
     /* A call that is being given down as vkCmdPipelineBarrier. */
     uint32_t memory1_capacity, buffer1_capacity, image1_capacity;

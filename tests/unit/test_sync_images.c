@@ -560,7 +560,7 @@ static void test_names(void **state)
     set_name(VK_OBJECT_TYPE_IMAGE, HANDLE_KEY(handle), "freed with the image");
 
     struct command_buffer buffer = {0};
-    fixture.command_buffer = &buffer;
+    assert_true(handle_map_insert(&fixture.sync.command_buffers, 0x4000, &buffer));
     set_name(VK_OBJECT_TYPE_COMMAND_BUFFER, 0x4000, "frame");
     assert_string_equal(buffer.name, "frame");
     set_name(VK_OBJECT_TYPE_COMMAND_BUFFER, 0x4000, NULL);
