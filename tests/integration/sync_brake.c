@@ -269,6 +269,30 @@ static void test_persist_off(void **state)
     CHECK(is_marked());
 }
 
+static void run_copy(void *path)
+{
+    execl(path, path, "--lose", (char *)NULL);
+    CHECK_SAY(false, "%s: not started", (const char *)path);
+}
+
+/* What a browser does leaves nothing on disk. */
+static void test_browser(void **state)
+{
+    char path[PATH_MAX];
+    (void)state;
+    snprintf(path, sizeof(path), "%s", scratch_path("chromium"));
+    struct bytes program = file_read("/proc/self/exe");
+    file_write(path, program.data, program.size);
+    bytes_finish(&program);
+    CHECK_EQUAL(chmod(path, 0700), 0);
+    driver_set("fault=vkQueueWaitIdle,result=-4");
+    run_until_death(run_copy, path, SIGKILL);
+    CHECK(!is_marked());
+    layer_set("PERSIST", "on");
+    run_until_death(run_copy, path, SIGKILL);
+    CHECK(is_marked());
+}
+
 /* Other applications aren't concerned, nor are those who don't have anything repaired. */
 static void test_others(void **state)
 {
@@ -320,15 +344,17 @@ static void test_foreign_mark(void **state)
 
 #define BRAKE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, harness_teardown)
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "--lose") == 0)
+        run_losing(&(struct program){fault_at_submit});
     const struct CMUnitTest tests[] = {
         BRAKE_TEST(test_next_runs_report), BRAKE_TEST(test_no_repair_no_mark),
         BRAKE_TEST(test_without_caches),   BRAKE_TEST(test_lifted_by_environment),
         BRAKE_TEST(test_lifted_by_file),   BRAKE_TEST(test_not_lifted_by_application),
         BRAKE_TEST(test_lasts_a_week),     BRAKE_TEST(test_persist_off),
-        BRAKE_TEST(test_others),           BRAKE_TEST(test_warning_is_seen),
-        BRAKE_TEST(test_foreign_mark),
+        BRAKE_TEST(test_browser),          BRAKE_TEST(test_others),
+        BRAKE_TEST(test_warning_is_seen),  BRAKE_TEST(test_foreign_mark),
     };
     return cmocka_run_group_tests_name("sync_brake", tests, NULL, NULL);
 }
