@@ -27,8 +27,8 @@ void barrier_batch_clear(struct barrier_batch *batch)
 /* One dependency of a batch or call, whatever it is about. */
 struct dependency {
     struct scope source, destination;
-    VkBuffer buffer; /* of a buffer barrier */
-    bool memory;     /* about all memory */
+    bool memory; /* about all memory */
+    bool buffer; /* about one buffer; two may share memory */
 };
 
 /* A call that names no barrier is one dependency too, of execution. */
@@ -43,21 +43,21 @@ static struct dependency call_dependency(const struct barrier_call *call, uint32
     if (index < call->memory_count) {
         const VkMemoryBarrier2 *m = &call->memory[index];
         return (struct dependency){
-            {m->srcStageMask, m->srcAccessMask}, {m->dstStageMask, m->dstAccessMask}, VK_NULL_HANDLE, true};
+            {m->srcStageMask, m->srcAccessMask}, {m->dstStageMask, m->dstAccessMask}, true, false};
     }
     index -= call->memory_count;
     if (index < call->buffer_count) {
         const VkBufferMemoryBarrier2 *b = &call->buffers[index];
         return (struct dependency){
-            {b->srcStageMask, b->srcAccessMask}, {b->dstStageMask, b->dstAccessMask}, b->buffer, false};
+            {b->srcStageMask, b->srcAccessMask}, {b->dstStageMask, b->dstAccessMask}, false, true};
     }
     index -= call->buffer_count;
     if (index < call->image_count) {
         const VkImageMemoryBarrier2 *i = &call->images[index];
         return (struct dependency){
-            {i->srcStageMask, i->srcAccessMask}, {i->dstStageMask, i->dstAccessMask}, VK_NULL_HANDLE, false};
+            {i->srcStageMask, i->srcAccessMask}, {i->dstStageMask, i->dstAccessMask}, false, false};
     }
-    return (struct dependency){{call->source1, 0}, {call->destination1, 0}, VK_NULL_HANDLE, false};
+    return (struct dependency){{call->source1, 0}, {call->destination1, 0}, false, false};
 }
 
 /* The batch, looked at as one call. */
@@ -166,12 +166,16 @@ static bool same_barrier(const VkImageMemoryBarrier2 *a, const VkImageMemoryBarr
            same_range(&a->subresourceRange, &b->subresourceRange);
 }
 
+/* Spec, VkImageMemoryBarrier2 and VkBufferMemoryBarrier2: transfers of ownership, and transitions from most
+ * layouts, must not name the host. So it comes to no barrier that doesn't name it. */
+#define HOST VK_PIPELINE_STAGE_2_HOST_BIT
+
 /* Whether two barriers whose ranges overlap, one after the other, can be one with united masks. */
 static bool may_fold(const VkImageMemoryBarrier2 *there, const VkImageMemoryBarrier2 *next,
                      const struct barrier_rules *rules)
 {
     if (!same_range(&there->subresourceRange, &next->subresourceRange) || transfers_ownership(there) ||
-        transfers_ownership(next))
+        transfers_ownership(next) || ((there->srcStageMask ^ next->srcStageMask) & HOST))
         return false;
     bool there_stays = there->oldLayout == there->newLayout, next_stays = next->oldLayout == next->newLayout;
     if (rules->ignore_equal && (there_stays || next_stays))
@@ -243,6 +247,16 @@ static VkPipelineStageFlags2 close_destination(VkPipelineStageFlags2 stages, VkQ
     return scope_close_destination(expand(stages, queue));
 }
 
+/* The stages that a destination holds back in any reading. What is logically later counts for chains alone:
+ * compute shaders come after indirect parameters, so ALL_GRAPHICS would hold them back. */
+static VkPipelineStageFlags2 held_back(VkPipelineStageFlags2 stages, VkQueueFlags queue)
+{
+    if (stages & VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT)
+        return scope_close_destination(stages);
+    stages = scope_expand_stages(stages, queue);
+    return stages & ~(VkPipelineStageFlags2)HOST ? stages | VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT : stages;
+}
+
 /* What the batch's barriers have, each closure worked out once for a run of equal masks. */
 struct closing {
     VkQueueFlags queue;
@@ -263,11 +277,10 @@ struct chains {
     struct barrier_call there;                 /* the batch */
     uint32_t size, index;                      /* the next one to look at */
     struct dependency next;                    /* the one that comes after */
-    VkPipelineStageFlags2 source, destination; /* its stages, expanded; closed */
+    VkPipelineStageFlags2 source, destination; /* its stages, expanded; those held back */
     const VkImageMemoryBarrier2 *image;        /* if it is of one; it folds with what it overlaps */
     struct closing closing;
     struct dependency found;
-    VkPipelineStageFlags2 found_closed; /* its destination */
 };
 
 static void chains_init(struct chains *chains, const struct barrier_call *there, VkQueueFlags queue)
@@ -281,7 +294,7 @@ static void chains_start(struct chains *chains, const struct barrier_call *call,
     chains->index = 0;
     chains->next = call_dependency(call, index);
     chains->source = expand(chains->next.source.stages, chains->closing.queue);
-    chains->destination = close_destination(chains->next.destination.stages, chains->closing.queue);
+    chains->destination = held_back(chains->next.destination.stages, chains->closing.queue);
     chains->image = call->image_count && index >= images ? &call->images[index - images] : NULL;
 }
 
@@ -291,8 +304,7 @@ static bool chains_next(struct chains *chains)
     while (chains->index < chains->size) {
         uint32_t index = chains->index++;
         chains->found = call_dependency(&chains->there, index);
-        chains->found_closed = closing_get(&chains->closing, chains->found.destination.stages);
-        if (!(chains->found_closed & chains->source))
+        if (!(closing_get(&chains->closing, chains->found.destination.stages) & chains->source))
             continue;
         if (chains->image && chains->there.image_count && index >= images &&
             overlap(&chains->there.images[index - images], chains->image))
@@ -311,14 +323,16 @@ static bool is_within(const struct scope *inner, const struct scope *outer, VkQu
 /* Two dependencies, one after the other, also order the first's source before the second's destination, and
  * what the first does (a transition) before the second's destination, and the first's source before what the
  * second does. Beside each other they do so if the first's destination covers the second's, and the second's
- * source takes in the first's (join_sources()). Where the second is about all memory, or the same buffer, it
- * must see what the first's does. */
+ * source takes in the first's (take_in_sources()). Where the second is about all memory, or both are about
+ * buffers, it must see what the first's does. */
 static bool may_stand_beside(const struct chains *chains)
 {
     const struct dependency *first = &chains->found, *next = &chains->next;
-    if (chains->destination & ~chains->found_closed)
+    if (chains->destination & ~held_back(first->destination.stages, chains->closing.queue))
         return false;
-    bool sees = !first->memory && (next->memory || (next->buffer && next->buffer == first->buffer));
+    if (!next->memory && (first->source.stages & ~next->source.stages & HOST))
+        return false;
+    bool sees = !first->memory && (next->memory || (next->buffer && first->buffer));
     return !sees || is_within(&next->destination, &first->destination, chains->closing.queue);
 }
 
@@ -463,7 +477,7 @@ static struct scope gained_source(struct chains *chains, const struct barrier_ca
     chains_start(chains, call, index);
     while (chains_next(chains)) {
         gained.stages |= chains->found.source.stages;
-        if (chains->found.memory)
+        if (chains->found.memory || (chains->found.buffer && chains->next.buffer))
             gained.access |= chains->found.source.access;
     }
     return gained;
