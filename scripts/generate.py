@@ -549,24 +549,23 @@ def write_formats(out, root):
     write(out, "formats.c", source)
 
 
+def is_in_headers(block):
+    """Whether vulkan_core.h has what a feature or extension brings: no window system, no beta, not Vulkan SC."""
+    return (for_vulkan(block) and "vulkan" in block.attrib.get("supported", "vulkan").split(",")
+            and "platform" not in block.attrib and block.attrib.get("provisional") != "true")
+
+
 def device_structures(root):
-    """[(name, sType)] of what may stand in a VkDeviceCreateInfo's chain, by the headers without window systems and beta."""
-    protected = {t.attrib["name"] for t in root.findall("extensions/extension") if "platform" in t.attrib}
-    hidden = set()
-    for extension in root.findall("extensions/extension"):
-        if "platform" in extension.attrib or "vulkan" not in extension.attrib.get("supported", "").split(","):
-            hidden |= {t.attrib["name"] for t in extension.findall("require/type")}
-    shown = set()
-    for block in root.findall("feature") + root.findall("extensions/extension"):
-        if for_vulkan(block) and block.attrib.get("name") not in protected and \
-                "vulkan" in block.attrib.get("supported", "vulkan").split(","):
-            shown |= {t.attrib["name"] for t in block.findall("require/type")}
+    """[(name, sType)] of what may stand in a VkDeviceCreateInfo's chain."""
+    shown = {t.attrib["name"] for block in root.findall("feature") + root.findall("extensions/extension")
+             if is_in_headers(block) for required in block.findall("require") if for_vulkan(required)
+             for t in required.findall("type")}
     found = []
     for element in root.findall("types/type"):
         if element.attrib.get("category") != "struct" or "alias" in element.attrib or not for_vulkan(element):
             continue
         name = element.attrib["name"]
-        if "VkDeviceCreateInfo" not in element.attrib.get("structextends", "").split(",") or name not in shown - hidden:
+        if "VkDeviceCreateInfo" not in element.attrib.get("structextends", "").split(",") or name not in shown:
             continue
         stype = next((m.attrib.get("values") for m in element.findall("member") if m.find("name").text == "sType"), None)
         if stype:
@@ -578,7 +577,7 @@ def known_extensions(root):
     """Device extensions whose commands and structures this build can see."""
     return sorted(e.attrib["name"] for e in root.findall("extensions/extension")
                   if "vulkan" in e.attrib.get("supported", "").split(",") and e.attrib.get("type") == "device"
-                  and e.attrib.get("platform") != "provisional")
+                  and e.attrib.get("platform") != "provisional" and e.attrib.get("provisional") != "true")
 
 
 def write_known(out, root):

@@ -27,8 +27,8 @@ void barrier_batch_clear(struct barrier_batch *batch)
 /* One dependency of a batch or call, whatever it is about. */
 struct dependency {
     struct scope source, destination;
-    VkBuffer buffer; /* of a buffer barrier */
-    bool memory;     /* about all memory */
+    bool memory; /* about all memory */
+    bool buffer; /* about one buffer; two may share memory */
 };
 
 /* A call that names no barrier is one dependency too, of execution. */
@@ -43,21 +43,21 @@ static struct dependency call_dependency(const struct barrier_call *call, uint32
     if (index < call->memory_count) {
         const VkMemoryBarrier2 *m = &call->memory[index];
         return (struct dependency){
-            {m->srcStageMask, m->srcAccessMask}, {m->dstStageMask, m->dstAccessMask}, VK_NULL_HANDLE, true};
+            {m->srcStageMask, m->srcAccessMask}, {m->dstStageMask, m->dstAccessMask}, true, false};
     }
     index -= call->memory_count;
     if (index < call->buffer_count) {
         const VkBufferMemoryBarrier2 *b = &call->buffers[index];
         return (struct dependency){
-            {b->srcStageMask, b->srcAccessMask}, {b->dstStageMask, b->dstAccessMask}, b->buffer, false};
+            {b->srcStageMask, b->srcAccessMask}, {b->dstStageMask, b->dstAccessMask}, false, true};
     }
     index -= call->buffer_count;
     if (index < call->image_count) {
         const VkImageMemoryBarrier2 *i = &call->images[index];
         return (struct dependency){
-            {i->srcStageMask, i->srcAccessMask}, {i->dstStageMask, i->dstAccessMask}, VK_NULL_HANDLE, false};
+            {i->srcStageMask, i->srcAccessMask}, {i->dstStageMask, i->dstAccessMask}, false, false};
     }
-    return (struct dependency){{call->source1, 0}, {call->destination1, 0}, VK_NULL_HANDLE, false};
+    return (struct dependency){{call->source1, 0}, {call->destination1, 0}, false, false};
 }
 
 /* The batch, looked at as one call. */
@@ -75,21 +75,41 @@ static struct barrier_call as_call(const struct barrier_batch *batch)
     };
 }
 
-/* How the masks of all barriers of the call are to those of the batch's first. Where all are the same,
- * joining needs no other look: each chain between two of them orders what they order anyway. */
-static enum barrier_likeness call_likeness(const struct barrier_call *call, const struct scope *source,
-                                           const struct scope *destination)
+static enum barrier_likeness likeness(VkPipelineStageFlags2 source, VkAccessFlags2 source_access,
+                                      VkPipelineStageFlags2 destination, VkAccessFlags2 destination_access,
+                                      const struct barrier_batch *batch)
 {
-    enum barrier_likeness likeness = BARRIERS_ALIKE;
-    uint32_t size = call_size(call);
-    for (uint32_t i = 0; i < size; i++) {
-        struct dependency next = call_dependency(call, i);
-        if (next.source.stages != source->stages || next.destination.stages != destination->stages)
-            return BARRIERS_UNLIKE;
-        if (next.source.access != source->access || next.destination.access != destination->access)
-            likeness = BARRIERS_OF_EQUAL_STAGES;
-    }
-    return likeness;
+    if (source != batch->source.stages || destination != batch->destination.stages)
+        return BARRIERS_UNLIKE;
+    if (source_access != batch->source.access || destination_access != batch->destination.access)
+        return BARRIERS_OF_EQUAL_STAGES;
+    return BARRIERS_ALIKE;
+}
+
+static enum barrier_likeness least(enum barrier_likeness a, enum barrier_likeness b)
+{
+    return a < b ? a : b;
+}
+
+#define LIKENESS(barrier, batch)                                                                             \
+    likeness((barrier).srcStageMask, (barrier).srcAccessMask, (barrier).dstStageMask,                        \
+             (barrier).dstAccessMask, batch)
+
+/* How the masks of all barriers of the call are to those of the batch's first, and those of the batch. Where
+ * all are the same, joining needs no other look: each chain between two of them orders what they order
+ * anyway. */
+static enum barrier_likeness call_likeness(const struct barrier_call *call, const struct barrier_batch *batch)
+{
+    enum barrier_likeness found = batch->likeness;
+    for (uint32_t i = 0; i < call->memory_count; i++)
+        found = least(found, LIKENESS(call->memory[i], batch));
+    for (uint32_t i = 0; i < call->buffer_count; i++)
+        found = least(found, LIKENESS(call->buffers[i], batch));
+    for (uint32_t i = 0; i < call->image_count; i++)
+        found = least(found, LIKENESS(call->images[i], batch));
+    if (!call->memory_count && !call->buffer_count && !call->image_count)
+        found = least(found, likeness(call->source1, 0, call->destination1, 0, batch));
+    return found;
 }
 
 /* ---- Image barriers: which go beside each other ---- */
@@ -146,12 +166,16 @@ static bool same_barrier(const VkImageMemoryBarrier2 *a, const VkImageMemoryBarr
            same_range(&a->subresourceRange, &b->subresourceRange);
 }
 
+/* Spec, VkImageMemoryBarrier2 and VkBufferMemoryBarrier2: transfers of ownership, and transitions from most
+ * layouts, must not name the host. So it comes to no barrier that doesn't name it. */
+#define HOST VK_PIPELINE_STAGE_2_HOST_BIT
+
 /* Whether two barriers whose ranges overlap, one after the other, can be one with united masks. */
 static bool may_fold(const VkImageMemoryBarrier2 *there, const VkImageMemoryBarrier2 *next,
                      const struct barrier_rules *rules)
 {
     if (!same_range(&there->subresourceRange, &next->subresourceRange) || transfers_ownership(there) ||
-        transfers_ownership(next))
+        transfers_ownership(next) || ((there->srcStageMask ^ next->srcStageMask) & HOST))
         return false;
     bool there_stays = there->oldLayout == there->newLayout, next_stays = next->oldLayout == next->newLayout;
     if (rules->ignore_equal && (there_stays || next_stays))
@@ -192,6 +216,20 @@ static bool images_fit(const struct barrier_batch *batch, const struct barrier_c
     return !overlaps_itself(call);
 }
 
+/* Two transfers of one buffer's ownership come one after the other, and so do a transfer and what follows it.
+ */
+static bool buffers_fit(const struct barrier_batch *batch, const struct barrier_call *call)
+{
+    for (uint32_t i = 0; i < call->buffer_count; i++)
+        for (uint32_t j = 0; j < batch->buffer_count; j++) {
+            const VkBufferMemoryBarrier2 *next = &call->buffers[i], *there = &batch->buffers[j];
+            if (next->buffer == there->buffer && (next->srcQueueFamilyIndex != next->dstQueueFamilyIndex ||
+                                                  there->srcQueueFamilyIndex != there->dstQueueFamilyIndex))
+                return false;
+        }
+    return true;
+}
+
 /* ---- Chains ---- */
 
 /* In the first versions of the specification ALL_COMMANDS and ALL_GRAPHICS included the two ends; programs
@@ -207,6 +245,16 @@ static VkPipelineStageFlags2 expand(VkPipelineStageFlags2 stages, VkQueueFlags q
 static VkPipelineStageFlags2 close_destination(VkPipelineStageFlags2 stages, VkQueueFlags queue)
 {
     return scope_close_destination(expand(stages, queue));
+}
+
+/* The stages that a destination holds back in any reading. What is logically later counts for chains alone:
+ * compute shaders come after indirect parameters, so ALL_GRAPHICS would hold them back. */
+static VkPipelineStageFlags2 held_back(VkPipelineStageFlags2 stages, VkQueueFlags queue)
+{
+    if (stages & VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT)
+        return scope_close_destination(stages);
+    stages = scope_expand_stages(stages, queue);
+    return stages & ~(VkPipelineStageFlags2)HOST ? stages | VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT : stages;
 }
 
 /* What the batch's barriers have, each closure worked out once for a run of equal masks. */
@@ -229,11 +277,10 @@ struct chains {
     struct barrier_call there;                 /* the batch */
     uint32_t size, index;                      /* the next one to look at */
     struct dependency next;                    /* the one that comes after */
-    VkPipelineStageFlags2 source, destination; /* its stages, expanded; closed */
+    VkPipelineStageFlags2 source, destination; /* its stages, expanded; those held back */
     const VkImageMemoryBarrier2 *image;        /* if it is of one; it folds with what it overlaps */
     struct closing closing;
     struct dependency found;
-    VkPipelineStageFlags2 found_closed; /* its destination */
 };
 
 static void chains_init(struct chains *chains, const struct barrier_call *there, VkQueueFlags queue)
@@ -247,7 +294,7 @@ static void chains_start(struct chains *chains, const struct barrier_call *call,
     chains->index = 0;
     chains->next = call_dependency(call, index);
     chains->source = expand(chains->next.source.stages, chains->closing.queue);
-    chains->destination = close_destination(chains->next.destination.stages, chains->closing.queue);
+    chains->destination = held_back(chains->next.destination.stages, chains->closing.queue);
     chains->image = call->image_count && index >= images ? &call->images[index - images] : NULL;
 }
 
@@ -257,8 +304,7 @@ static bool chains_next(struct chains *chains)
     while (chains->index < chains->size) {
         uint32_t index = chains->index++;
         chains->found = call_dependency(&chains->there, index);
-        chains->found_closed = closing_get(&chains->closing, chains->found.destination.stages);
-        if (!(chains->found_closed & chains->source))
+        if (!(closing_get(&chains->closing, chains->found.destination.stages) & chains->source))
             continue;
         if (chains->image && chains->there.image_count && index >= images &&
             overlap(&chains->there.images[index - images], chains->image))
@@ -277,14 +323,16 @@ static bool is_within(const struct scope *inner, const struct scope *outer, VkQu
 /* Two dependencies, one after the other, also order the first's source before the second's destination, and
  * what the first does (a transition) before the second's destination, and the first's source before what the
  * second does. Beside each other they do so if the first's destination covers the second's, and the second's
- * source takes in the first's (join_sources()). Where the second is about all memory, or the same buffer, it
- * must see what the first's does. */
+ * source takes in the first's (take_in_sources()). Where the second is about all memory, or both are about
+ * buffers, it must see what the first's does. */
 static bool may_stand_beside(const struct chains *chains)
 {
     const struct dependency *first = &chains->found, *next = &chains->next;
-    if (chains->destination & ~chains->found_closed)
+    if (chains->destination & ~held_back(first->destination.stages, chains->closing.queue))
         return false;
-    bool sees = !first->memory && (next->memory || (next->buffer && next->buffer == first->buffer));
+    if (!next->memory && (first->source.stages & ~next->source.stages & HOST))
+        return false;
+    bool sees = !first->memory && (next->memory || (next->buffer && first->buffer));
     return !sees || is_within(&next->destination, &first->destination, chains->closing.queue);
 }
 
@@ -328,8 +376,6 @@ static bool may_join(const struct barrier_batch *batch, const struct barrier_cal
 
 static bool grow(void **items, uint32_t *capacity, uint32_t wanted, size_t size)
 {
-    if (wanted <= *capacity)
-        return true;
     uint32_t next = *capacity ? *capacity : 16;
     while (next < wanted)
         next *= 2;
@@ -341,20 +387,33 @@ static bool grow(void **items, uint32_t *capacity, uint32_t wanted, size_t size)
     return true;
 }
 
+static bool reserve_cold(struct barrier_batch *batch, uint32_t memory, uint32_t buffers, uint32_t images)
+{
+    void *items = batch->memory;
+    bool done = memory <= batch->memory_capacity ||
+                grow(&items, &batch->memory_capacity, memory, sizeof(*batch->memory));
+    batch->memory = items;
+    items = batch->buffers;
+    done = done && (buffers <= batch->buffer_capacity ||
+                    grow(&items, &batch->buffer_capacity, buffers, sizeof(*batch->buffers)));
+    batch->buffers = items;
+    items = batch->images;
+    done = done && (images <= batch->image_capacity ||
+                    grow(&items, &batch->image_capacity, images, sizeof(*batch->images)));
+    batch->images = items;
+    return done;
+}
+
 static bool reserve(struct barrier_batch *batch, const struct barrier_call *call)
 {
-    void *memory = batch->memory, *buffers = batch->buffers, *images = batch->images;
     /* One more on each side for calls that name no barrier. */
-    bool done = grow(&memory, &batch->memory_capacity, batch->memory_count + call->memory_count + 2,
-                     sizeof(*batch->memory));
-    batch->memory = memory;
-    done = done && grow(&buffers, &batch->buffer_capacity, batch->buffer_count + call->buffer_count,
-                        sizeof(*batch->buffers));
-    batch->buffers = buffers;
-    done = done && grow(&images, &batch->image_capacity, batch->image_count + call->image_count,
-                        sizeof(*batch->images));
-    batch->images = images;
-    return done;
+    uint32_t memory = batch->memory_count + call->memory_count + 2;
+    uint32_t buffers = batch->buffer_count + call->buffer_count;
+    uint32_t images = batch->image_count + call->image_count;
+    if (memory <= batch->memory_capacity && buffers <= batch->buffer_capacity &&
+        images <= batch->image_capacity)
+        return true;
+    return reserve_cold(batch, memory, buffers, images);
 }
 
 /* A call that names no barrier still orders execution; where barriers have masks of their own it needs one to
@@ -376,34 +435,31 @@ static void say_execution(struct barrier_batch *batch, VkPipelineStageFlags sour
     batch->changed = true;
 }
 
+/* There is room for it. */
 static void append(struct barrier_batch *batch, const struct barrier_call *call)
 {
-    if (call->memory_count)
-        memcpy(&batch->memory[batch->memory_count], call->memory, call->memory_count * sizeof(*call->memory));
-    if (call->buffer_count)
-        memcpy(&batch->buffers[batch->buffer_count], call->buffers,
-               call->buffer_count * sizeof(*call->buffers));
-    if (call->image_count)
-        memcpy(&batch->images[batch->image_count], call->images, call->image_count * sizeof(*call->images));
-    batch->memory_count += call->memory_count;
-    batch->buffer_count += call->buffer_count;
-    batch->image_count += call->image_count;
+    for (uint32_t i = 0; i < call->memory_count; i++)
+        batch->memory[batch->memory_count++] = call->memory[i];
+    for (uint32_t i = 0; i < call->buffer_count; i++)
+        batch->buffers[batch->buffer_count++] = call->buffers[i];
+    for (uint32_t i = 0; i < call->image_count; i++)
+        batch->images[batch->image_count++] = call->images[i];
 }
 
 static void take_first(struct barrier_batch *batch, const struct barrier_call *call,
                        const struct barrier_rules *rules)
 {
     struct dependency first = call_dependency(call, 0);
+    barrier_batch_clear(batch);
     batch->origin = call->origin;
-    batch->changed = false;
     batch->flags = call->flags;
-    batch->memory_count = batch->buffer_count = batch->image_count = 0;
     append(batch, call);
     batch->source = first.source;
     batch->destination = first.destination;
     batch->sources = batch->destinations = 0;
     call_stages(call, &batch->sources, &batch->destinations);
-    batch->likeness = call_likeness(call, &first.source, &first.destination);
+    batch->likeness = BARRIERS_ALIKE;
+    batch->likeness = call_likeness(call, batch);
     batch->source1 = call->source1;
     batch->destination1 = call->destination1;
     if (!rules->sync2 && call->origin != BARRIER_SYNC1) {
@@ -420,9 +476,8 @@ static struct scope gained_source(struct chains *chains, const struct barrier_ca
     struct scope gained = {0, 0};
     chains_start(chains, call, index);
     while (chains_next(chains)) {
-        VkBuffer buffer = chains->next.buffer;
         gained.stages |= chains->found.source.stages;
-        if (chains->found.memory || (buffer && buffer == chains->found.buffer))
+        if (chains->found.memory || (chains->found.buffer && chains->next.buffer))
             gained.access |= chains->found.source.access;
     }
     return gained;
@@ -513,22 +568,35 @@ struct joining {
     bool folds, chained;
 };
 
+/* Before `call` is appended; how many memory barriers are `there` then. */
+static uint32_t say_executions(struct barrier_batch *batch, const struct barrier_call *call)
+{
+    struct barrier_call there = as_call(batch);
+    if (says_execution_only(&there))
+        say_execution(batch, batch->source1, batch->destination1);
+    uint32_t count = batch->memory_count;
+    if (says_execution_only(call))
+        say_execution(batch, call->source1, call->destination1);
+    return count;
+}
+
 static void join_call(struct barrier_batch *batch, const struct barrier_call *call,
                       const struct barrier_rules *rules, const struct joining *joining)
 {
-    struct barrier_call there = as_call(batch);
-    if (rules->sync2 && says_execution_only(&there)) {
-        say_execution(batch, batch->source1, batch->destination1);
-        there.memory_count++;
+    uint32_t memory = rules->sync2 ? say_executions(batch, call) : batch->memory_count;
+    uint32_t images = batch->image_count;
+    struct barrier_call there;
+    if (joining->chained) {
+        there = as_call(batch);
+        there.memory_count = memory;
     }
-    if (rules->sync2 && says_execution_only(call))
-        say_execution(batch, call->source1, call->destination1);
     append(batch, call);
     if (joining->chained)
         take_in_sources(batch, call, &there, rules->queue);
     if (joining->folds)
-        fold_images(batch, there.image_count);
-    drop_equal_memory(batch, there.memory_count);
+        fold_images(batch, images);
+    if (memory < batch->memory_count)
+        drop_equal_memory(batch, memory);
     if (joining->likeness != BARRIERS_ALIKE)
         call_stages(call, &batch->sources, &batch->destinations);
     batch->likeness = joining->likeness;
@@ -541,8 +609,9 @@ static bool is_full(const struct barrier_batch *batch, const struct barrier_call
     return batch->memory_count + batch->buffer_count + batch->image_count + call_size(call) > JOINED_MAX;
 }
 
-enum barrier_joined barrier_batch_add(struct barrier_batch *batch, const struct barrier_call *call,
-                                      const struct barrier_rules *rules, bool join)
+__attribute__((noinline)) static enum barrier_joined add_any(struct barrier_batch *batch,
+                                                             const struct barrier_call *call,
+                                                             const struct barrier_rules *rules, bool join)
 {
     if (!batch->calls) {
         if (!reserve(batch, call))
@@ -552,17 +621,41 @@ enum barrier_joined barrier_batch_add(struct barrier_batch *batch, const struct 
     }
     if (!join || batch->flags != call->flags || is_full(batch, call))
         return BARRIER_APART;
-    struct joining joining = {.likeness = call_likeness(call, &batch->source, &batch->destination)};
-    if (joining.likeness > batch->likeness)
-        joining.likeness = batch->likeness;
+    struct joining joining = {.likeness = call_likeness(call, batch)};
     if ((!rules->sync2 && joining.likeness == BARRIERS_UNLIKE) ||
-        !images_fit(batch, call, rules, &joining.folds) ||
+        !images_fit(batch, call, rules, &joining.folds) || !buffers_fit(batch, call) ||
         (joining.likeness != BARRIERS_ALIKE && !may_join(batch, call, rules->queue, &joining.chained)))
         return BARRIER_APART;
     if (!reserve(batch, call))
         return BARRIER_NO_MEMORY;
     join_call(batch, call, rules, &joining);
     return BARRIER_JOINED;
+}
+
+/* One image more, with the masks of all that are there: what long runs of calls are made of. add_any() would
+ * do the same, in three times the instructions. */
+static bool add_another_image(struct barrier_batch *batch, const struct barrier_call *call)
+{
+    uint32_t count = batch->image_count;
+    const VkImageMemoryBarrier2 *barrier = call->images;
+    if (!batch->calls || !count || count >= batch->image_capacity || batch->likeness != BARRIERS_ALIKE ||
+        batch->flags != call->flags || call->image_count != 1 || call->memory_count || call->buffer_count ||
+        is_full(batch, call) || LIKENESS(*barrier, batch) != BARRIERS_ALIKE)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (batch->images[i].image == barrier->image)
+            return false;
+    batch->images[count] = *barrier;
+    batch->image_count = count + 1;
+    batch->origin = BARRIER_LAYER;
+    batch->calls++;
+    return true;
+}
+
+enum barrier_joined barrier_batch_add(struct barrier_batch *batch, const struct barrier_call *call,
+                                      const struct barrier_rules *rules, bool join)
+{
+    return join && add_another_image(batch, call) ? BARRIER_JOINED : add_any(batch, call, rules, join);
 }
 
 bool barrier_images_join(VkImageMemoryBarrier2 *a, const VkImageMemoryBarrier2 *b)

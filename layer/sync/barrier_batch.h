@@ -84,12 +84,13 @@ enum barrier_joined {
  *   - if all masks are equal; under sync1 only with equal stages; never with other dependencyFlags;
  *   - if no destination of the batch meets a source of the call (expanded, with logically earlier and later
  * stages);
- *   - if the destination of what it chains with covers its own. Beside each other they no longer chain, so
- * the later one's source takes in the earlier one's: a transition still waits for all that it waited for.
+ *   - if the destination of what it chains with names all of its own. Beside each other they no longer chain,
+ * so the later one's source takes in the earlier one's: a transition still waits for all that it waited for.
  * Folds A->B, B->C to A->C for the same image and range, equal or ignored families and flags, masks united;
  * A->B->A to a barrier that changes no layout; A->B, UNDEFINED->C to UNDEFINED->C; leaves out exact
- * duplicates that change no layout. Overlapping ranges that don't fold stay apart, and so does what would
- * make a batch of more than 64 barriers. With `join` false (merging is off) only an empty batch takes a call.
+ * duplicates that change no layout. Overlapping ranges that don't fold stay apart, transfers of one buffer's
+ * ownership too, and so does what would make a batch of more than 64 barriers. With `join` false (merging is
+ * off) only an empty batch takes a call.
  */
 enum barrier_joined barrier_batch_add(struct barrier_batch *batch, const struct barrier_call *call,
                                       const struct barrier_rules *rules, bool join);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cache/store.h"
 #include "clock.h"
@@ -38,7 +39,8 @@ bool brake_is_on(const struct instance *instance)
         return false;
     int error = store_brake_find(instance->store_root, instance->application, &time, &problem);
     if (error) {
-        if (problem.text[0])
+        /* What is wrong with the folder is said where the stores are opened. */
+        if (strstr(problem.text, ".brake"))
             report_log(instance->report, REPORT_WARNING, "%s", problem.text);
         return false;
     }
@@ -84,7 +86,9 @@ static void leave_mark(const struct instance *instance)
     struct store_problem problem;
     struct report_event event;
     if (store_brake_set(instance->store_root, instance->application, &problem) != 0) {
-        report_log(instance->report, REPORT_WARNING, "%s", problem.text);
+        report_log(instance->report, REPORT_WARNING,
+                   "the device was lost after barriers had been repaired, and the next run can't know: %s",
+                   problem.text);
         return;
     }
     report_log(instance->report, REPORT_WARNING,

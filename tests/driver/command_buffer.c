@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command_buffer.h"
+#include "driver_records.h"
 
 #define ARENA_BLOCK_SIZE 4096
 
@@ -182,4 +183,15 @@ const void *fault_command_arguments(VkCommandBuffer handle, uint32_t index)
     const struct command_buffer *buffer = command_buffer_from_handle(handle);
 
     return index < buffer->count ? buffer->commands[index].arguments : NULL;
+}
+
+bool fault_command_equal(VkCommandBuffer first, uint32_t index, VkCommandBuffer second, uint32_t other)
+{
+    const struct command_buffer *a = command_buffer_from_handle(first),
+                                *b = command_buffer_from_handle(second);
+
+    if (index >= a->count || other >= b->count || a->commands[index].called != b->commands[other].called)
+        return false;
+    return same_arguments(a->commands[index].command, a->commands[index].arguments,
+                          b->commands[other].arguments);
 }

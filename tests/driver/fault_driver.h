@@ -160,6 +160,9 @@ FAULT_API bool fault_wait_blocked(uint32_t count, uint32_t timeout_ms);
 FAULT_API uint32_t fault_command_count(VkCommandBuffer buffer);
 FAULT_API const char *fault_command_name(VkCommandBuffer buffer, uint32_t index);
 FAULT_API const void *fault_command_arguments(VkCommandBuffer buffer, uint32_t index);
+/* Whether two commands, which may be of different command buffers, were called by the same name, with equal
+ * arguments and everything that they point to. */
+FAULT_API bool fault_command_equal(VkCommandBuffer a, uint32_t index, VkCommandBuffer b, uint32_t other);
 
 /* --- Layout oracle: what the executed commands did against the rules of image layouts --- */
 

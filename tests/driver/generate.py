@@ -503,7 +503,8 @@ class Structures:
 
 class Records:
     """driver_records.[ch]: for every vkCmd... a structure of its arguments and the function that makes a copy of
-    them in a command buffer's arena, everything that they point to included."""
+    them in a command buffer's arena, everything that they point to included; and whether two such copies say the
+    same."""
 
     def __init__(self, registry):
         self.registry = registry
@@ -512,7 +513,7 @@ class Records:
 
     def header(self):
         out = [HEADER, "#ifndef DRIVER_RECORDS_H\n#define DRIVER_RECORDS_H\n"]
-        out.append('#include "driver_commands.h"\n')
+        out.append('#include <stdbool.h>\n\n#include "driver_commands.h"\n')
         for c in self.commands:
             out.append(f"struct arguments_{c.name} {{")
             out += [f"    {self.member_declaration(p)};" for p in c.parameters[1:]]
@@ -520,7 +521,8 @@ class Records:
                 out.append("    uint32_t none;")
             out.append("};")
             out.append(f"void record_{c.name}({parameter_list(c)}, enum command_id name);\n")
-        out.append("#endif")
+        out.append("/* Whether the arguments of two calls of a command are equal, with everything that they point to. */")
+        out.append("bool same_arguments(enum command_id command, const void *a, const void *b);\n\n#endif")
         return "\n".join(out) + "\n"
 
     @staticmethod
@@ -550,6 +552,73 @@ class Records:
         if structure is not None and not structure.union and self.deep(structure):
             out.append(f"    for (size_t i = 0; {target} && i < (size_t)({count}); i++)")
             out.append(f"        deepen_{structure.name}(arena, ({structure.name} *)(uintptr_t)&{target}[i]);")
+        return out
+
+    def same(self, member, owner):
+        """An expression for a copy's member: equal in *a and *b. None where there is nothing to compare."""
+        a, b = "a->" + member.name, "b->" + member.name
+        if member.name == "pNext":
+            return f"same_chain({a}, {b})"
+        structure = self.known.get(member.type)
+        is_deep = structure is not None and not structure.union and self.deep(structure)
+        if member.pointers == 0 or member.array:
+            return (f"same_{member.type}(&{a}, &{b})" if is_deep and not member.array
+                    else f"memcmp(&{a}, &{b}, sizeof({a})) == 0")
+        count = self.count(member, "a->", owner)
+        if member.pointers > 1 or count is None:
+            return None
+        if self.opaque(member):
+            return f"{a} == {b}"
+        if is_deep:
+            return f"SAME_ALL({member.type}, {a}, {b}, {count})"
+        size = "1" if member.type == "void" else f"sizeof(*{a})"
+        return f"same_bytes({a}, {b}, (size_t)({count}), {size})"
+
+    def sames(self, members, owner):
+        found = [e for e in (self.same(m, owner) for m in members) if e]
+        return "    return " + " &&\n           ".join(found or ["true"]) + ";\n}\n"
+
+    def same_source(self, deep):
+        out = ["static bool same_chain(const void *a, const void *b);\n"]
+        out.append("static bool same_bytes(const void *a, const void *b, size_t count, size_t size)\n{\n"
+                   "    return (!a || !b) ? a == b : memcmp(a, b, count * size) == 0;\n}\n")
+        out.append("typedef bool (*same_function)(const void *a, const void *b);\n")
+        out.append("static bool same_all(const void *a, const void *b, size_t count, size_t size, same_function same)\n"
+                   "{\n    if (!a || !b)\n        return a == b;\n"
+                   "    for (size_t i = 0; i < count; i++)\n"
+                   "        if (!same((const char *)a + i * size, (const char *)b + i * size))\n"
+                   "            return false;\n    return true;\n}\n")
+        out.append("#define SAME_ALL(type, a, b, count) "
+                   "same_all(a, b, (size_t)(count), sizeof(type), same_any_##type)\n")
+        listed = {m.type for s in deep for m in s.members if m.pointers}
+        listed |= {p.type for c in self.commands for p in c.parameters[1:] if p.pointers}
+        for s in deep:
+            out.append(f"static bool same_{s.name}(const {s.name} *a, const {s.name} *b);")
+            if s.name not in listed:
+                continue
+            out.append(f"static inline bool same_any_{s.name}(const void *a, const void *b)\n{{\n"
+                       f"    return same_{s.name}(a, b);\n}}\n")
+        for s in deep:
+            out.append(f"static bool same_{s.name}(const {s.name} *a, const {s.name} *b)\n{{")
+            out.append(self.sames(s.members, s.members))
+        out.append("/* A structure whose size isn't known ends the copy of the chain. */\n"
+                   "static bool same_chain(const void *a, const void *b)\n{\n"
+                   "    const VkBaseInStructure *first = a, *second = b;\n\n"
+                   "    if (!a || !b)\n        return a == b;\n"
+                   "    if (first->sType != second->sType)\n        return false;\n"
+                   "    switch ((int)first->sType) {")
+        out += [f"    case {s.stype}:\n        return same_{s.name}(a, b);" for s in deep if s.stype]
+        out.append("    default:\n        return same_chain(first->pNext, second->pNext);\n    }\n}\n")
+        for c in self.commands:
+            if len(c.parameters) > 1:
+                out.append(f"static bool same_arguments_{c.name}(const struct arguments_{c.name} *a,\n"
+                           f"    const struct arguments_{c.name} *b)\n{{")
+                out.append(self.sames(c.parameters[1:], c.parameters[1:]))
+        out.append("bool same_arguments(enum command_id command, const void *a, const void *b)\n{\n"
+                   "    switch ((int)command) {")
+        out += [f"    case COMMAND_{c.name}:\n        return same_arguments_{c.name}(a, b);"
+                for c in self.commands if len(c.parameters) > 1]
+        out.append("    default:\n        return true;\n    }\n}\n")
         return out
 
     @staticmethod
@@ -658,6 +727,7 @@ static const void *copy_chain(struct arena *arena, const void *chain)
             for p in c.parameters[1:]:
                 out += self.copy(p, "arguments->", c.parameters[1:])
             out.append("    (void)arena;\n}\n")
+        out += self.same_source(deep)
         return "\n".join(out)
 
 

@@ -1260,6 +1260,46 @@ static void commands_are_recorded_with_their_arguments(void **state)
     fixture_finish(&f);
 }
 
+/* A dependency with one barrier, and a structure chained to that. */
+static void record_dependency(const struct fixture *f, VkCommandBuffer buffer, VkPipelineStageFlags2 stage,
+                              VkPipelineStageFlags2 chained_stage)
+{
+    VkMemoryBarrier2 chained = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2, .srcStageMask = chained_stage};
+    VkMemoryBarrier2 barrier = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2, .pNext = &chained, .srcStageMask = stage};
+    VkDependencyInfo dependency = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &barrier};
+
+    f->client.vkCmdPipelineBarrier2(buffer, &dependency);
+}
+
+static void commands_are_compared_with_all_that_they_point_to(void **state)
+{
+    VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = 1};
+    VkCommandBuffer buffer;
+    VkCommandPool pool;
+    struct fixture f;
+
+    fixture_init(&f, "");
+    buffer = begin_commands(&f.client, &pool);
+    record_dependency(&f, buffer, 1, 1);
+    record_dependency(&f, buffer, 1, 1);
+    record_dependency(&f, buffer, 2, 1);
+    record_dependency(&f, buffer, 1, 2);
+    f.client.vkCmdPipelineBarrier(buffer, 1, 2, 0, 1, &memory, 0, NULL, 0, NULL);
+    f.client.vkCmdPipelineBarrier(buffer, 1, 2, 0, 0, NULL, 0, NULL, 0, NULL);
+    f.client.vkCmdPipelineBarrier(buffer, 1, 2, 0, 0, NULL, 0, NULL, 0, NULL);
+    assert_int_equal(f.client.vkEndCommandBuffer(buffer), VK_SUCCESS);
+    assert_true(fault_command_equal(buffer, 0, buffer, 1));
+    assert_true(fault_command_equal(buffer, 5, buffer, 6));
+    for (uint32_t i = 2; i < 7; i++)
+        assert_false(fault_command_equal(buffer, 0, buffer, i));
+    assert_false(fault_command_equal(buffer, 4, buffer, 5));
+    assert_false(fault_command_equal(buffer, 6, buffer, 7));
+    f.client.vkDestroyCommandPool(f.client.device, pool, NULL);
+    fixture_finish(&f);
+}
+
 static void executed_commands_set_events(void **state)
 {
     const VkEventCreateInfo event_info = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
@@ -1571,6 +1611,7 @@ int main(void)
         cmocka_unit_test(destruction_as_another_type_is_recorded),
         cmocka_unit_test(graphics_pipelines_are_told_apart_by_their_state),
         cmocka_unit_test(commands_are_recorded_with_their_arguments),
+        cmocka_unit_test(commands_are_compared_with_all_that_they_point_to),
         cmocka_unit_test(executed_commands_set_events),
         cmocka_unit_test(deferred_pipelines_are_made_by_the_join),
 #ifdef VK_KHR_pipeline_binary

@@ -105,6 +105,11 @@ def oracle(env, folder, name):
                FAULT_DRIVER="oracle=1;oracle_file=%s/oracle;journal=%s/journal;journal_commands=1" % (folder, folder))
 
 
+def oracle_alone(env, folder, name):
+    """Without the journal, which would grow with every call."""
+    env.update(VK_DRIVER_FILES=FAULT, VK_ICD_FILENAMES=FAULT, FAULT_DRIVER="oracle_file=%s/oracle" % folder)
+
+
 def validation(manifest, sync_key):
     def judge(env, folder, name):
         driver = FAULT if name.startswith(NEED_FAULT_DRIVER) else LAVAPIPE
@@ -221,6 +226,26 @@ class MapLoader(unittest.TestCase):
                 plain, layered = (self.run_mode(mode, "none", layer) for layer in (False, True))
                 self.assertNotEqual(plain.violations, [])
                 self.assertEqual(layered.violations, [])
+
+
+class Stress(unittest.TestCase):
+    """L36, L39, L41, L51."""
+
+    def stress(self, *options):
+        done = Run(oracle_alone, "barrier_stress", options, True, program=os.path.join(PROGRAMS, "barrier_stress"))
+        self.assertEqual(done.status, 0, done.output + done.errors[-2000:])
+        self.assertEqual(done.violations, [])
+        self.assertEqual((done.counts["reported"], done.counts["unpatchable"]), (0, 0))
+        return done
+
+    def test_cycles(self):
+        done = self.stress("cycles", "5000" if SANITIZED else "100000")
+        before, after = map(int, re.search(r"pages=(\d+),(\d+)", done.output).groups())
+        if not SANITIZED:  # sanitizers keep what was freed
+            self.assertLess(after - before, 256)
+
+    def test_threads(self):
+        self.stress("threads", "16")
 
 
 @unittest.skipIf(SANITIZED, "the oracle judges sanitized builds")

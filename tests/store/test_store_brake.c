@@ -100,6 +100,17 @@ static void not_ours(void **state)
     assert_refused(fixture, -EINVAL, "a pipe");
 }
 
+static void no_folder(void **state)
+{
+    struct store_problem problem;
+    int64_t found;
+    (void)state;
+    assert_int_equal(store_brake_set("relative", FIXTURE_APPLICATION, &problem), -EINVAL);
+    assert_problem(problem, "relative: ");
+    assert_int_equal(store_brake_find("relative", FIXTURE_APPLICATION, &found, &problem), -EINVAL);
+    assert_int_equal(store_brake_remove("relative", FIXTURE_APPLICATION, &problem), -EINVAL);
+}
+
 static void folder_not_ours(void **state)
 {
     const struct fixture *fixture = *state;
@@ -133,7 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BRAKE_TEST(nothing_there), BRAKE_TEST(set_found_removed), BRAKE_TEST(set_again_is_new),
-        BRAKE_TEST(not_ours),      BRAKE_TEST(folder_not_ours),   BRAKE_TEST(trimming_leaves_it),
+        BRAKE_TEST(not_ours),      BRAKE_TEST(folder_not_ours),   BRAKE_TEST(trimming_leaves_it), BRAKE_TEST(no_folder),
     };
     return cmocka_run_group_tests_name("brake", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* What a sequence of barrier calls orders, worked out call by call from the specification's chapter on
  * synchronization and without looking at barrier_batch.c. A small world: four stages that commands act in,
- * two images of two mips, two buffers of two halves, and other memory.
+ * two images of two mips, three buffers of two halves, of which the last two are in the same memory, and
+ * other memory.
  *
  * Before the sequence stand, for each stage and each resource, a read, a write, and a write that an earlier
  * barrier made available to that stage. After it stand a read and a write for each stage and resource. */
@@ -30,9 +31,10 @@ enum {
 #define MODEL_IMAGES 2
 #define MODEL_MIPS 2
 #define MODEL_SUBRESOURCES (MODEL_IMAGES * MODEL_MIPS)
-#define MODEL_BUFFERS 2
+#define MODEL_BUFFERS 3
+#define MODEL_BUFFER_MEMORIES 2
 #define MODEL_HALF 256 /* bytes */
-#define MODEL_RESOURCES (MODEL_SUBRESOURCES + 2 * MODEL_BUFFERS + 1)
+#define MODEL_RESOURCES (MODEL_SUBRESOURCES + 2 * MODEL_BUFFER_MEMORIES + 1)
 #define MODEL_EVENTS (2 * MODEL_STAGES) /* writes in a stage, then writes available to a stage */
 #define MODEL_TRANSITIONS 16
 
@@ -49,7 +51,12 @@ struct model_transition {
     uint8_t visible;   /* reads (low half) and writes (high half) of stages that see its result */
 };
 
+/* Until sync2 ALL_COMMANDS and ALL_GRAPHICS were "the logical OR of every" stage, the ends among them. A
+ * program may be of that time, the driver of another: each reading must hold. */
+enum model_reading { MODEL_WITHOUT_ENDS, MODEL_WITH_ENDS, MODEL_READINGS };
+
 struct model {
+    enum model_reading reading;
     uint8_t reach[MODEL_STAGES]; /* stages that wait for earlier commands in this one */
     uint8_t available[MODEL_RESOURCES][MODEL_EVENTS];
     uint8_t visible[MODEL_RESOURCES][MODEL_EVENTS];
@@ -57,18 +64,19 @@ struct model {
     struct model_transition transitions[MODEL_RESOURCES][MODEL_TRANSITIONS];
 };
 
-static inline void model_init(struct model *model)
+static inline void model_init(struct model *model, enum model_reading reading)
 {
     memset(model, 0, sizeof(*model));
+    model->reading = reading;
     for (int r = 0; r < MODEL_RESOURCES; r++)
         for (int s = 0; s < MODEL_STAGES; s++)
             model->available[r][MODEL_STAGES + s] = (uint8_t)(1 << s);
 }
 
-/* Stages that a mask names. Until sync2 ALL_COMMANDS and ALL_GRAPHICS were "the logical OR of every" stage,
- * the ends among them; where that makes a difference the stricter reading is taken. */
-static inline uint8_t model_named(VkPipelineStageFlags2 mask)
+/* Stages that a mask names. */
+static inline uint8_t model_named(VkPipelineStageFlags2 mask, enum model_reading reading)
 {
+    uint8_t ends = reading == MODEL_WITH_ENDS ? MODEL_TOP | MODEL_BOTTOM : 0;
     uint8_t named = 0;
     if (mask & (VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT))
         named |= MODEL_COPY;
@@ -83,9 +91,9 @@ static inline uint8_t model_named(VkPipelineStageFlags2 mask)
     if (mask & VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT)
         named |= MODEL_BOTTOM;
     if (mask & VK_PIPELINE_STAGE_2_ALL_GRAPHICS_BIT)
-        named |= MODEL_FRAGMENT | MODEL_COLOR | MODEL_TOP | MODEL_BOTTOM;
+        named |= MODEL_FRAGMENT | MODEL_COLOR | ends;
     if (mask & VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)
-        named |= MODEL_ALL;
+        named |= MODEL_ACTING | ends;
     return named;
 }
 
@@ -147,11 +155,12 @@ struct model_dependency {
     uint32_t from_family, to_family;
 };
 
-static inline struct model_dependency model_masks(VkPipelineStageFlags2 source, VkAccessFlags2 source_access,
+static inline struct model_dependency model_masks(const struct model *model, VkPipelineStageFlags2 source,
+                                                  VkAccessFlags2 source_access,
                                                   VkPipelineStageFlags2 destination,
                                                   VkAccessFlags2 destination_access)
 {
-    uint8_t from = model_named(source), to = model_named(destination);
+    uint8_t from = model_named(source, model->reading), to = model_named(destination, model->reading);
     return (struct model_dependency){
         .source = model_source(from),
         .destination = model_destination(to),
@@ -215,11 +224,13 @@ static inline uint32_t model_image_resources(const VkImageMemoryBarrier2 *barrie
 static inline uint32_t model_buffer_resources(const VkBufferMemoryBarrier2 *barrier)
 {
     uint32_t resources = 0;
-    for (uint32_t i = 0; i < MODEL_BUFFERS; i++)
+    for (uint32_t i = 0; i < MODEL_BUFFERS; i++) {
+        uint32_t memory = i < MODEL_BUFFER_MEMORIES ? i : MODEL_BUFFER_MEMORIES - 1;
         for (uint32_t half = 0; half < 2; half++)
             if (barrier->buffer == MODEL_BUFFER(i) && barrier->offset < (half + 1) * MODEL_HALF &&
                 barrier->offset + barrier->size > half * MODEL_HALF)
-                resources |= 1u << (MODEL_SUBRESOURCES + 2 * i + half);
+                resources |= 1u << (MODEL_SUBRESOURCES + 2 * memory + half);
+    }
     return resources;
 }
 
@@ -246,19 +257,19 @@ static inline void model_apply(struct model *model, const struct barrier_call *c
         destination |= call->images[i].dstStageMask;
     }
     if (sync1) {
-        struct model_dependency d = model_masks(source, 0, destination, 0);
+        struct model_dependency d = model_masks(model, source, 0, destination, 0);
         model_apply_one(model, &before, &d);
     }
     for (uint32_t i = 0; i < call->memory_count; i++) {
         const VkMemoryBarrier2 *b = &call->memory[i];
-        struct model_dependency d = model_masks(sync1 ? source : b->srcStageMask, b->srcAccessMask,
+        struct model_dependency d = model_masks(model, sync1 ? source : b->srcStageMask, b->srcAccessMask,
                                                 sync1 ? destination : b->dstStageMask, b->dstAccessMask);
         d.resources = (1u << MODEL_RESOURCES) - 1;
         model_apply_one(model, &before, &d);
     }
     for (uint32_t i = 0; i < call->buffer_count; i++) {
         const VkBufferMemoryBarrier2 *b = &call->buffers[i];
-        struct model_dependency d = model_masks(sync1 ? source : b->srcStageMask, b->srcAccessMask,
+        struct model_dependency d = model_masks(model, sync1 ? source : b->srcStageMask, b->srcAccessMask,
                                                 sync1 ? destination : b->dstStageMask, b->dstAccessMask);
         d.resources = model_buffer_resources(b);
         d.changes = b->srcQueueFamilyIndex != b->dstQueueFamilyIndex;
@@ -268,7 +279,7 @@ static inline void model_apply(struct model *model, const struct barrier_call *c
     }
     for (uint32_t i = 0; i < call->image_count; i++) {
         const VkImageMemoryBarrier2 *b = &call->images[i];
-        struct model_dependency d = model_masks(sync1 ? source : b->srcStageMask, b->srcAccessMask,
+        struct model_dependency d = model_masks(model, sync1 ? source : b->srcStageMask, b->srcAccessMask,
                                                 sync1 ? destination : b->dstStageMask, b->dstAccessMask);
         d.resources = model_image_resources(b);
         d.changes = b->oldLayout != b->newLayout || b->srcQueueFamilyIndex != b->dstQueueFamilyIndex;
