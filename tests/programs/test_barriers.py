@@ -144,6 +144,7 @@ class Cases:
     """One judge; the class below it names which."""
 
     judge = None
+    misjudged = ()  # correct cases that this judge is wrong about
 
     def check(self, run, what):
         self.assertEqual(run.status, 0, "%s: %s%s" % (what, run.output, run.errors))
@@ -155,8 +156,9 @@ class Cases:
                     plain, layered = (Run(type(self).judge, name, options, layer) for layer in (False, True))
                     self.check(plain, "without the layer")
                     self.check(layered, "with the layer")
-                    self.assertEqual(plain.told(), [])
-                    self.assertEqual(layered.told(), [])
+                    if name not in self.misjudged:
+                        self.assertEqual(plain.told(), [])
+                    self.assertEqual(set(layered.told()) - set(plain.told()), set())
                     self.assertEqual((plain.hash, plain.discarded), (layered.hash, layered.discarded))
                     self.assertEqual([layered.counts[key] for key in REPAIRS], [0] * len(REPAIRS), layered.events)
 
@@ -260,6 +262,9 @@ class WithDebiansValidation(Cases, unittest.TestCase):
     judge = staticmethod(validation(
         debian_manifest() if os.path.exists(DEBIAN) else None,
         "khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT"))
+
+    # 1.4.309 asks for the right oldLayout where synchronization2 makes the barrier none of layouts.
+    misjudged = ("L13-equal-layouts",)
 
     def expects_fault(self, name):
         """1.3.239 doesn't see all of them."""
