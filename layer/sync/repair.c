@@ -72,15 +72,18 @@ static void give_up(struct repairs *repairs, const struct transition *transition
 }
 
 struct rest {
-    bool unknown;
+    bool unknown, touched, untouched;
 };
 
 static void look_at_rest(void *context, const struct subresource_range *range, const void *value)
 {
     const struct contract_state *state = value;
     struct rest *rest = context;
+    bool touched = state->need.flags & NEED_SET;
     (void)range;
-    rest->unknown |= !(state->need.flags & NEED_SET) || state->access.flags != 0;
+    rest->touched |= touched;
+    rest->untouched |= !touched;
+    rest->unknown |= touched && state->access.flags != 0;
 }
 
 static bool has_partner(const struct repairs *repairs, uint32_t index)
@@ -91,26 +94,37 @@ static bool has_partner(const struct repairs *repairs, uint32_t index)
     return false;
 }
 
-/* A barrier must name both aspects: the other one, if this command buffer knows it, comes along. */
-static void bring_other_aspects(struct repairs *repairs)
+static void use_rest(struct repairs *repairs, const struct transition *transition, VkImageLayout layout,
+                     VkPipelineStageFlags2 stages)
 {
     struct transition_sink sink = repairs_sink(repairs);
+    struct use use = {
+        .layout = layout,
+        .command = transition->command,
+        .label = (uint16_t)transition->label,
+        .scope = {stages, VK_ACCESS_2_NONE},
+    };
+    contract_use(repairs->part, &transition->range, &use, &sink);
+}
+
+/* A barrier must name both aspects: the other one comes along. Where the command buffer hasn't touched it, it
+ * is as it was on entry, and that is what this one was too: since only one aspect of it was used, no barrier
+ * has moved it. */
+static void bring_other_aspects(struct repairs *repairs)
+{
     uint32_t count = repairs->count;
     for (uint32_t i = 0; i < count; i++) {
         struct transition transition = repairs->items[i];
-        struct rest rest = {false};
+        struct rest rest = {false, false, false};
         if (transition.range.aspects == BOTH_ASPECTS || has_partner(repairs, i))
             continue;
         transition.range.aspects ^= BOTH_ASPECTS;
         subresource_map_read(&repairs->part->map, &transition.range, look_at_rest, &rest);
-        if (rest.unknown)
+        if (rest.unknown || (rest.touched && rest.untouched))
             continue;
-        struct use use = {
-            .layout = transition.new_layout,
-            .command = transition.command,
-            .label = (uint16_t)transition.label,
-        };
-        contract_use(repairs->part, &transition.range, &use, &sink);
+        if (rest.untouched)
+            use_rest(repairs, &transition, transition.old_layout, transition.source.stages);
+        use_rest(repairs, &transition, transition.new_layout, VK_PIPELINE_STAGE_2_NONE);
     }
 }
 
