@@ -282,6 +282,26 @@ void record_app_close(struct record_app *app)
     vkDestroyInstance(app->instance, NULL);
 }
 
+void record_run_on_all(run_function function)
+{
+    static const struct {
+        struct record_options options;
+        const char *driver;
+    } devices[] = {
+        {{.no_sync2 = false}, "oracle=1"},
+        {{.separate = true}, "oracle=1"},
+        {{.no_sync2 = true}, "oracle=1"},
+        {{.old = true}, "oracle=1;api=1.2"},
+        {{.old = true, .no_sync2 = true}, "oracle=1;api=1.2"},
+        {{.old = true, .no_sync2 = true, .separate = true}, "oracle=1;api=1.2;hide=VK_KHR_synchronization2"},
+    };
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        struct record_options options = devices[i].options;
+        driver_set(devices[i].driver);
+        run_complete(function, &options);
+    }
+}
+
 /* --- Recording --- */
 
 static VkCommandBuffer record(const struct record_app *app, const struct record_vk *vk, VkCommandPool pool,

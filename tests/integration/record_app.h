@@ -136,6 +136,9 @@ struct record_app {
 void record_app_open(struct record_app *app, const struct record_options *options); /* NULL: none */
 void record_app_close(struct record_app *app);
 
+/* Runs it for each kind of device; its context is the options. */
+void record_run_on_all(run_function function);
+
 /* Like an image of the application's, with memory that is destroyed by the second. */
 VkImage record_app_image(const struct record_app *app, VkDeviceMemory *memory);
 void record_app_image_destroy(const struct record_app *app, VkImage image, VkDeviceMemory memory);

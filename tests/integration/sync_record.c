@@ -20,31 +20,10 @@ static void run_correct(void *context)
     record_app_close(&app);
 }
 
-static const struct {
-    struct record_options options;
-    const char *driver;
-} devices[] = {
-    {{.no_sync2 = false}, "oracle=1"},
-    {{.separate = true}, "oracle=1"},
-    {{.no_sync2 = true}, "oracle=1"},
-    {{.old = true}, "oracle=1;api=1.2"},
-    {{.old = true, .no_sync2 = true}, "oracle=1;api=1.2"},
-    {{.old = true, .no_sync2 = true, .separate = true}, "oracle=1;api=1.2;hide=VK_KHR_synchronization2"},
-};
-#define DEVICES (sizeof(devices) / sizeof(devices[0]))
-
-static void run_on_all(run_function function)
-{
-    for (size_t i = 0; i < DEVICES; i++) {
-        struct record_options options = devices[i].options;
-        driver_set(devices[i].driver);
-        run_complete(function, &options);
-    }
-}
-
 static void check_correct(void)
 {
-    run_on_all(run_correct);
+    record_run_on_all(run_correct);
+    CHECK(report_number("barriers", "calls_in") > 0);
     CHECK_EQUAL(report_count("repair", ""), 0);
     CHECK_EQUAL(report_count("fault", ""), 0);
 }
