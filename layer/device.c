@@ -8,6 +8,7 @@
 #include "cache/device_cache.h"
 #include "device_request.h"
 #include "hooks.h"
+#include "sync/brake.h"
 #include "sync/device_sync.h"
 
 /* The loader's link for this layer: sType LOADER_DEVICE_CREATE_INFO, function LAYER_LINK_INFO. */
@@ -219,4 +220,6 @@ void device_watch_result(struct device *device, VkResult result)
 {
     if (device->cache)
         device_cache_watch_result(device->cache, result);
+    if (device->sync && result == VK_ERROR_DEVICE_LOST)
+        brake_device_lost(device->sync);
 }

@@ -6,6 +6,7 @@
 #include "chain.h"
 #include "device.h"
 #include "known.h"
+#include "sync/newer.h"
 
 bool device_request_has_sync2(const VkDeviceCreateInfo *info)
 {
@@ -53,8 +54,12 @@ static bool wants_sync2(struct device_request *request, const struct device *dev
                         const VkDeviceCreateInfo *info)
 {
     static const char *const extension = VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME;
+    char text[128];
     if (device->instance->settings.values.barriers != SETTINGS_BARRIERS_REPAIR ||
         device_request_has_sync2(info))
+        return false;
+    /* Then there is nothing to repair with it. */
+    if (newer_reason(info, device->api_version, text, sizeof(text)))
         return false;
     bool core = device->api_version >= VK_API_VERSION_1_3;
     bool named = device_has_extension(device, extension);

@@ -1,6 +1,5 @@
 #include "instance.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "chain.h"
 #include "hooks.h"
 #include "layer_name.h"
+#include "sync/brake.h"
 
 #define MAX_COMPLAINTS 16
 
@@ -93,6 +93,11 @@ static void set_up(struct instance *instance, const VkInstanceCreateInfo *info)
     instance->report = report_create(&config);
     for (uint32_t i = 0; i < complaints.count; i++)
         report_log(instance->report, REPORT_ERROR, "%s", complaints.lines[i]);
+    if (values->barriers == SETTINGS_BARRIERS_REPAIR && brake_is_on(instance)) {
+        settings_only_report(&instance->settings);
+        report_set_level(instance->report, report_level_of(values->log_level));
+        brake_say(instance);
+    }
 }
 
 static void destroy(struct instance *instance)
@@ -202,26 +207,32 @@ void instance_after_fork(struct instance *instance)
     report_after_fork(instance->report);
 }
 
+/* Faults of the application's are what validation would say; whatever else the layer says of its own work is
+ * information, since nothing of it is the application's to mend. */
+static void deliver(const struct instance *instance, const struct report_message *message)
+{
+    VkDebugUtilsMessageSeverityFlagBitsEXT severity =
+        message->fault                  ? VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT
+        : message->level <= REPORT_INFO ? VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT
+                                        : VK_DEBUG_UTILS_MESSAGE_SEVERITY_VERBOSE_BIT_EXT;
+    VkDebugUtilsMessageTypeFlagsEXT type = message->fault ? VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT
+                                                          : VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT;
+    VkDebugUtilsMessengerCallbackDataEXT data = {
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
+        .pMessageIdName = "robust_cache",
+        .messageIdNumber = (int32_t)message->number,
+        .pMessage = message->text,
+    };
+    instance->next.SubmitDebugUtilsMessageEXT(instance->handle, severity, type, &data);
+}
+
 void instance_deliver_messages(struct instance *instance)
 {
     if (!instance->next.SubmitDebugUtilsMessageEXT || !report_has_messages(instance->report) ||
         atomic_exchange(&delivering, true))
         return;
-    static const VkDebugUtilsMessageSeverityFlagBitsEXT severities[] = {
-        [REPORT_ERROR] = VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
-        [REPORT_WARNING] = VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
-        [REPORT_INFO] = VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
-        [REPORT_DEBUG] = VK_DEBUG_UTILS_MESSAGE_SEVERITY_VERBOSE_BIT_EXT,
-    };
     struct report_message message;
-    while (report_take_message(instance->report, &message)) {
-        VkDebugUtilsMessengerCallbackDataEXT data = {
-            .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
-            .pMessageIdName = "robust_cache",
-            .pMessage = message.text,
-        };
-        instance->next.SubmitDebugUtilsMessageEXT(instance->handle, severities[message.level],
-                                                  VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, &data);
-    }
+    while (report_take_message(instance->report, &message))
+        deliver(instance, &message);
     atomic_store(&delivering, false);
 }

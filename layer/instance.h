@@ -2,6 +2,8 @@
 #ifndef RC_INSTANCE_H
 #define RC_INSTANCE_H
 
+#include <stdatomic.h>
+
 #include "application.h"
 #include "dispatch.h"
 #include "handles.h"
@@ -22,6 +24,7 @@ struct instance {
     struct report *report; /* NULL on out of memory; report.h accepts that */
     char application[APPLICATION_NAME_SIZE];
     char store_root[4096]; /* empty: nothing may be written */
+    atomic_bool brake_set; /* a device was lost after repairs; see sync/brake.h */
 };
 
 /* The state behind a VkInstance or VkPhysicalDevice. */

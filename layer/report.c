@@ -228,6 +228,12 @@ void report_destroy(struct report *report)
     errno = saved;
 }
 
+void report_set_level(struct report *report, enum report_level level)
+{
+    if (report)
+        report->level = level;
+}
+
 void report_after_fork(struct report *report)
 {
     if (!report)
@@ -254,7 +260,14 @@ static void log_write(const struct report *report, enum report_level level, cons
     fd_write(report->log_fd, line, (size_t)length);
 }
 
-static void message_keep(struct report *report, enum report_level level, const char *text)
+/* What is said, apart from its text. */
+struct kind {
+    enum report_level level;
+    bool fault;
+    uint32_t number;
+};
+
+static void message_keep(struct report *report, const struct kind *kind, const char *text)
 {
     struct report_message *slot;
     unsigned waiting;
@@ -266,7 +279,9 @@ static void message_keep(struct report *report, enum report_level level, const c
         report->first = (report->first + 1) % MESSAGES_MAX;
         report->dropped++;
     }
-    slot->level = level;
+    slot->level = kind->level;
+    slot->fault = kind->fault;
+    slot->number = kind->number;
     snprintf(slot->text, sizeof(slot->text), "%.*s", (int)sizeof(slot->text) - 1, text);
     text_clean(slot->text); /* once more: the cut may have gone through a character */
     if (waiting < MESSAGES_MAX)
@@ -274,28 +289,48 @@ static void message_keep(struct report *report, enum report_level level, const c
     pthread_mutex_unlock(&report->lock);
 }
 
-void report_log(struct report *report, enum report_level level, const char *format, ...)
+static void say(struct report *report, const struct kind *kind, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
+
+static void say(struct report *report, const struct kind *kind, const char *format, va_list arguments)
 {
     const int saved = errno;
     char text[LINE_SIZE];
-    va_list arguments;
     bool logged, kept;
 
     if (!report)
         return;
-    logged = level <= report->level;
-    kept = report->messenger && (logged || level <= REPORT_INFO);
+    logged = kind->level <= report->level;
+    kept = report->messenger && (logged || kind->level <= REPORT_INFO);
     if (!logged && !kept)
         return;
-    va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
     text_clean(text);
     if (logged)
-        log_write(report, level, text);
+        log_write(report, kind->level, text);
     if (kept)
-        message_keep(report, level, text);
+        message_keep(report, kind, text);
     errno = saved;
+}
+
+void report_log(struct report *report, enum report_level level, const char *format, ...)
+{
+    const struct kind kind = {.level = level};
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(report, &kind, format, arguments);
+    va_end(arguments);
+}
+
+void report_fault(struct report *report, uint32_t number, const char *format, ...)
+{
+    const struct kind kind = {.level = REPORT_ERROR, .fault = true, .number = number};
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(report, &kind, format, arguments);
+    va_end(arguments);
 }
 
 bool report_has_messages(const struct report *report)
@@ -313,7 +348,7 @@ bool report_take_message(struct report *report, struct report_message *out)
     pthread_mutex_lock(&report->lock);
     waiting = atomic_load_explicit(&report->waiting, memory_order_relaxed);
     if (report->dropped > 0) {
-        out->level = REPORT_WARNING;
+        *out = (struct report_message){.level = REPORT_WARNING};
         snprintf(out->text, sizeof(out->text), "%u older messages were lost", report->dropped);
         report->dropped = 0;
         found = true;

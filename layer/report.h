@@ -32,12 +32,20 @@ struct report;
 struct report *report_create(const struct report_config *config);
 void report_destroy(struct report *report);
 
+/* Another level than it was created with; while no other thread has the report yet. */
+void report_set_level(struct report *report, enum report_level level);
+
 /* One line of text, printf-like: "robust_cache: <level>: <text>", in a log file, which several processes may
  * share, "robust_cache: <level>: <application>[<pid>]: <text>". Cut at 1023 bytes; control characters become
  * spaces, bytes that aren't UTF-8 question marks. Messengers get everything up to REPORT_INFO, and what the
  * log shows. Any thread; keeps the caller's errno. Never waits for a reader: what a full or broken pipe
  * doesn't take is lost. */
 void report_log(struct report *report, enum report_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for a fault of the application's that was found and left as it is: always REPORT_ERROR, and for
+ * messengers an error of validation that carries `number`, the same in each run. */
+void report_fault(struct report *report, uint32_t number, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* One JSON object, built in place and written by report_event_end() as a single line with "event", "time"
@@ -60,6 +68,8 @@ void report_event_end(struct report_event *event, struct report *report);
  * message. */
 struct report_message {
     enum report_level level;
+    bool fault;      /* of report_fault() */
+    uint32_t number; /* ... and its number; else 0 */
     char text[512];
 };
 bool report_has_messages(const struct report *report);

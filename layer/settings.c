@@ -634,12 +634,27 @@ static bool sources_read(struct reader *reader, const void *instance_chain)
     return source_read_settings_file(reader) != -ENOMEM && source_read_own_file(reader) != -ENOMEM;
 }
 
-static void key_apply(const struct reader *reader, unsigned key, struct settings_values *values)
+/* Returns the highest of the sources that set the key, or -1. */
+static int key_apply(const struct reader *reader, unsigned key, struct settings_values *values)
 {
+    int said = -1;
+
     for (int i = 0; i < SOURCE_COUNT; i++) {
-        if (reader->sources[i].texts[key] && !value_set(values, key, reader->sources[i].texts[key]))
+        if (!reader->sources[i].texts[key])
+            continue;
+        if (value_set(values, key, reader->sources[i].texts[key]))
+            said = i;
+        else
             complain_value(reader, &reader->sources[i], key);
     }
+    return said;
+}
+
+/* Whoever has barriers reported wants to hear of it. */
+static void log_level_follow(struct settings *settings)
+{
+    if (!settings->log_level_said && settings->values.barriers == SETTINGS_BARRIERS_REPORT)
+        settings->values.log_level = SETTINGS_LOG_LEVEL_WARNING;
 }
 
 static bool key_is_text(unsigned key)
@@ -684,21 +699,27 @@ bool settings_init(struct settings *out, const void *instance_chain, const struc
                    settings_complain complain, void *context)
 {
     struct reader reader = {.facts = facts, .complain = complain, .context = context};
+    int said[SETTINGS_KEY_COUNT];
     bool done = false;
 
-    out->strings = NULL;
+    memset(out, 0, sizeof(*out));
     values_set_default(&out->values);
     if (sources_read(&reader, instance_chain)) {
         key_apply(&reader, SETTINGS_KEY_PRESET, &out->values);
         values_set_preset(&out->values);
         for (unsigned key = 0; key < SETTINGS_KEY_COUNT; key++) {
             if (key != SETTINGS_KEY_PRESET)
-                key_apply(&reader, key, &out->values);
+                said[key] = key_apply(&reader, key, &out->values);
         }
         done = texts_own(out);
     }
-    if (!done)
+    if (done) {
+        out->log_level_said = said[SETTINGS_KEY_LOG_LEVEL] >= 0;
+        out->barriers_said = said[SETTINGS_KEY_BARRIERS] > SOURCE_API;
+    } else {
         values_set_default(&out->values);
+    }
+    log_level_follow(out);
     for (int i = 0; i < SOURCE_COUNT; i++)
         free(reader.sources[i].buffer);
     return done;
@@ -708,4 +729,10 @@ void settings_finish(struct settings *settings)
 {
     free(settings->strings);
     settings->strings = NULL;
+}
+
+void settings_only_report(struct settings *settings)
+{
+    settings->values.barriers = SETTINGS_BARRIERS_REPORT;
+    log_level_follow(settings);
 }

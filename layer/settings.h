@@ -26,6 +26,8 @@
 struct settings {
     struct settings_values values; /* strings point into `strings` */
     char *strings;                 /* owned; freed by settings_finish() */
+    bool log_level_said; /* a source says what log_level is; else it follows from what barriers is */
+    bool barriers_said;  /* the user says what barriers is: the environment or a file, no preset, no API */
 };
 
 /* Called for each thing wrong (of the lines of one source that set nothing, for the first few): where it was
@@ -40,5 +42,8 @@ typedef void (*settings_complain)(void *context, const char *where, const char *
 bool settings_init(struct settings *out, const void *instance_chain, const struct application_facts *facts,
                    settings_complain complain, void *context);
 void settings_finish(struct settings *settings);
+
+/* Makes `barriers` report, whoever said otherwise, and log_level what that entails. */
+void settings_only_report(struct settings *settings);
 
 #endif

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Shows what the layer does to a program that knows nothing of it: first start, later starts, a damaged store, damaged
-# files of the program's own. Needs no GPU: the drivers are Mesa's RADV on its null winsys and lavapipe.
+# files of the program's own; and to one that has left out its barriers. Needs no GPU: the drivers are Mesa's RADV on its
+# null winsys, lavapipe, and the project's own test driver, which judges the layouts of every command.
 #   demo.sh [BUILD]      BUILD: a build folder; without it everything is installed and built first
 set -euo pipefail
 
@@ -33,6 +34,7 @@ tell_report() {
 import json, os, sys
 path = sys.argv[1]
 lines = [json.loads(line) for line in open(path)] if os.path.exists(path) else []
+shown = 0
 for line in lines:
     kind = line["event"]
     if kind == "load":
@@ -41,9 +43,17 @@ for line in lines:
         print(f"   layer: did not hand {line['data']} to the driver ({line['reason']}): {line['problem']}")
     elif kind == "save":
         print(f"   layer: saved {line['bytes']:,} bytes")
-    elif kind == "summary":
+    elif kind == "summary" and line["pipelines"]:
         print(f"   layer: {line['pipelines']} pipelines, {line['hits']} of them known already, "
               f"about {line['saved_ns'] / 1e6:.0f} ms saved")
+    elif kind == "repair" and shown < 4:
+        shown += 1
+        print(f"   layer: {line['kind']}: image {line['name']} is in {line['had']}, {line['command']} needs "
+              f"{line['needed']}: repaired {line['place']}")
+    elif kind == "barriers" and line["calls_in"]:
+        print(f"   layer: {line['record_repairs']} barriers put before commands, {line['rewritten']} corrected, "
+              f"{line['submit_repairs']} put before command buffers; {line['calls_in']} barrier calls given down as "
+              f"{line['calls_out']}")
 if os.path.exists(path):
     os.remove(path)
 PYTHON
@@ -112,3 +122,19 @@ if command -v vkcube >/dev/null && command -v xvfb-run >/dev/null; then
 else
     echo "6. vkcube is left out: it or xvfb-run isn't installed"
 fi
+
+echo "7. A program that loads a map in four threads and has left out every image barrier, on a test driver that judges each command:"
+judge_map() {
+    rm -f "$work/faults" && touch "$work/faults"
+    FAULT_DRIVER="oracle_file=$work/faults" "$here/with-driver.sh" fault "$@" "$programs/map_loader" --barriers none \
+        --textures 100 --texture-bytes 8000000 --buffers 200 --buffer-bytes 2000000 >/dev/null 2>"$work/errors"
+    grep -vc ' discarded-read ' "$work/faults" || true
+}
+echo "   without the layer: $(judge_map) commands find an image in the wrong layout"
+echo "   with the layer:    $(judge_map --layer "$layer") commands"
+tell_report
+
+echo "8. A program that makes a mip chain with one barrier too few for each level, on lavapipe:"
+"$here/with-driver.sh" lavapipe --layer "$layer" "$programs/barrier_cases" L09-mip-chain --faulty >"$work/line" 2>"$work/errors"
+echo "   program: $(cat "$work/line"), as with all its barriers ($("$here/with-driver.sh" lavapipe "$programs/barrier_cases" L09-mip-chain))"
+tell_report

@@ -11,6 +11,7 @@ Written into FOLDER:
     sync_commands.[ch]   numbers and names of the commands that findings of the barrier half name
     known.[ch]   extensions and structures of devices that this build knows
     enums.[ch]   enum values as text
+    formats.[ch] what aspects a format has
 
 A hook is a hand-written function `hook_<command without vk>` that gets the object it belongs to and the next
 layer's function *by the name that was asked for* before the command's own parameters:
@@ -78,6 +79,7 @@ HOOKS = {
     "vkCreateCommandPool": "sync",
     "vkDestroyCommandPool": "sync",
     "vkResetCommandPool": "sync",
+    "vkTrimCommandPool": "sync",
     "vkAllocateCommandBuffers": "sync",
     "vkFreeCommandBuffers": "sync",
     "vkBeginCommandBuffer": "sync",
@@ -85,33 +87,34 @@ HOOKS = {
     "vkResetCommandBuffer": "sync",
     "vkCmdBeginDebugUtilsLabelEXT": "sync",
     "vkCmdEndDebugUtilsLabelEXT": "sync",
-    # sync/record_barrier.c
+    # sync/record_barrier.c, record_event.c
     "vkCmdPipelineBarrier": "sync",
     "vkCmdPipelineBarrier2": "sync",
-    "vkCmdWaitEvents": "sync",
     "vkCmdSetEvent2": "sync",
+    "vkCmdWaitEvents": "sync",
     "vkCmdWaitEvents2": "sync",
     # sync/record_transfer.c
     "vkCmdCopyImage": "sync",
     "vkCmdCopyImage2": "sync",
     "vkCmdBlitImage": "sync",
     "vkCmdBlitImage2": "sync",
-    "vkCmdResolveImage": "sync",
-    "vkCmdResolveImage2": "sync",
     "vkCmdCopyBufferToImage": "sync",
     "vkCmdCopyBufferToImage2": "sync",
     "vkCmdCopyImageToBuffer": "sync",
     "vkCmdCopyImageToBuffer2": "sync",
+    "vkCmdResolveImage": "sync",
+    "vkCmdResolveImage2": "sync",
     "vkCmdCopyMemoryToImageIndirectNV": "sync",
     "vkCmdClearColorImage": "sync",
     "vkCmdClearDepthStencilImage": "sync",
-    # sync/record_pass.c
+    # sync/record_pass.c, record_rendering.c
     "vkCmdBeginRenderPass": "sync",
     "vkCmdBeginRenderPass2": "sync",
     "vkCmdEndRenderPass": "sync",
     "vkCmdEndRenderPass2": "sync",
     "vkCmdBeginRendering": "sync",
     "vkCmdEndRendering": "sync",
+    "vkCmdEndRendering2EXT": "sync",
     # sync/record_execute.c
     "vkCmdExecuteCommands": "sync",
     # sync/queue.c, submit.c
@@ -517,24 +520,52 @@ def write_enums(out, root):
     write(out, "enums.c", source)
 
 
+ASPECTS = {"D": "VK_IMAGE_ASPECT_DEPTH_BIT", "S": "VK_IMAGE_ASPECT_STENCIL_BIT"}
+
+
+def format_aspects(root):
+    """{"VK_IMAGE_ASPECT_... | ...": [formats]}"""
+    shown = set(enum_values(root, "VkFormat"))
+    found = {}
+    for element in root.findall("formats/format"):
+        aspects = dict.fromkeys(ASPECTS.get(c.attrib["name"], "VK_IMAGE_ASPECT_COLOR_BIT")
+                                for c in element.findall("component"))
+        if element.attrib["name"] in shown:
+            found.setdefault(" | ".join(aspects), []).append(element.attrib["name"])
+    return found
+
+
+def write_formats(out, root):
+    declaration = "VkImageAspectFlags format_aspects(VkFormat format)"
+    header = [BANNER, "#ifndef RC_GENERATED_FORMATS_H\n#define RC_GENERATED_FORMATS_H\n\n#include <vulkan/vulkan.h>\n\n"
+              "/* COLOR, or DEPTH and STENCIL; multi-planar ones are COLOR. 0 for one that isn't known. */\n",
+              declaration, ";\n\n#endif\n"]
+    source = [BANNER, '#include "formats.h"\n\n', declaration, "\n{\n    switch ((int)format) {\n"]
+    for aspects, formats in format_aspects(root).items():
+        source += ["    case %s:\n" % f for f in formats]
+        source.append("        return %s;\n" % aspects)
+    source.append("    default:\n        return 0;\n    }\n}\n")
+    write(out, "formats.h", header)
+    write(out, "formats.c", source)
+
+
+def is_in_headers(block):
+    """Whether vulkan_core.h has what a feature or extension brings: no window system, no beta, not Vulkan SC."""
+    return (for_vulkan(block) and "vulkan" in block.attrib.get("supported", "vulkan").split(",")
+            and "platform" not in block.attrib and block.attrib.get("provisional") != "true")
+
+
 def device_structures(root):
-    """[(name, sType)] of what may stand in a VkDeviceCreateInfo's chain, by the headers without window systems and beta."""
-    protected = {t.attrib["name"] for t in root.findall("extensions/extension") if "platform" in t.attrib}
-    hidden = set()
-    for extension in root.findall("extensions/extension"):
-        if "platform" in extension.attrib or "vulkan" not in extension.attrib.get("supported", "").split(","):
-            hidden |= {t.attrib["name"] for t in extension.findall("require/type")}
-    shown = set()
-    for block in root.findall("feature") + root.findall("extensions/extension"):
-        if for_vulkan(block) and block.attrib.get("name") not in protected and \
-                "vulkan" in block.attrib.get("supported", "vulkan").split(","):
-            shown |= {t.attrib["name"] for t in block.findall("require/type")}
+    """[(name, sType)] of what may stand in a VkDeviceCreateInfo's chain."""
+    shown = {t.attrib["name"] for block in root.findall("feature") + root.findall("extensions/extension")
+             if is_in_headers(block) for required in block.findall("require") if for_vulkan(required)
+             for t in required.findall("type")}
     found = []
     for element in root.findall("types/type"):
         if element.attrib.get("category") != "struct" or "alias" in element.attrib or not for_vulkan(element):
             continue
         name = element.attrib["name"]
-        if "VkDeviceCreateInfo" not in element.attrib.get("structextends", "").split(",") or name not in shown - hidden:
+        if "VkDeviceCreateInfo" not in element.attrib.get("structextends", "").split(",") or name not in shown:
             continue
         stype = next((m.attrib.get("values") for m in element.findall("member") if m.find("name").text == "sType"), None)
         if stype:
@@ -546,7 +577,7 @@ def known_extensions(root):
     """Device extensions whose commands and structures this build can see."""
     return sorted(e.attrib["name"] for e in root.findall("extensions/extension")
                   if "vulkan" in e.attrib.get("supported", "").split(",") and e.attrib.get("type") == "device"
-                  and e.attrib.get("platform") != "provisional")
+                  and e.attrib.get("platform") != "provisional" and e.attrib.get("provisional") != "true")
 
 
 def write_known(out, root):
@@ -594,6 +625,7 @@ def main():
     write_sync_commands(arguments.out, commands, names)
     write_known(arguments.out, root)
     write_enums(arguments.out, root)
+    write_formats(arguments.out, root)
 
 
 if __name__ == "__main__":

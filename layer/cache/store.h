@@ -9,6 +9,7 @@
  *       <application>.<hash>.<inode>.guard   a guarded call is running, or its process died
  *       <application>.<hash>.quarantine      a store file set aside
  *       ... .tmp.<pid>.<counter>             any of these on its way into place
+ *   <root>/v1/<application>.brake            repairs of barriers are switched off, see store_brake_set()
  *
  * The mark's name carries its own inode number (16 hexadecimal digits), so that one hash can have several.
  * Links in the way to `root` are the user's own business; root, v1 and the identity's directory are no links,
@@ -134,5 +135,13 @@ enum store_mark {
 int store_guard_begin(const struct store *store, const struct hash128 *hash);
 void store_guard_change(int fd, enum store_mark state);
 void store_guard_end(const struct store *store, const struct hash128 *hash, int fd);
+
+/* The mark of the emergency brake (sync/brake.h): a file of one application for all its devices. It needs no
+ * store; `root` and `application` are as in struct store_config, the rules for folders and files those of
+ * stores. set replaces an older one; find gives the time (seconds since 1970) when it was set, -ENOENT if it
+ * wasn't. Any thread. */
+int store_brake_set(const char *root, const char *application, struct store_problem *problem);
+int store_brake_find(const char *root, const char *application, int64_t *time, struct store_problem *problem);
+int store_brake_remove(const char *root, const char *application, struct store_problem *problem);
 
 #endif

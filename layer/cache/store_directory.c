@@ -151,9 +151,9 @@ int store_directory_open(const struct store *store, bool create, struct store_pr
     return fd;
 }
 
-int store_directory_open_all(const struct store *store, struct store_problem *problem)
+int store_directory_open_all(const struct store *store, bool create, struct store_problem *problem)
 {
-    return open_version(store, false, problem);
+    return open_version(store, create, problem);
 }
 
 DIR *store_directory_list(int directory)

@@ -64,7 +64,7 @@ int store_openat(int directory, const char *name, int flags, mode_t mode);
 /* A descriptor of the store's directory, or of <root>/v1. `create` makes what is missing, parents too, 0700.
  * A link, a foreign owner or one that others may write to is refused. */
 int store_directory_open(const struct store *store, bool create, struct store_problem *problem);
-int store_directory_open_all(const struct store *store, struct store_problem *problem);
+int store_directory_open_all(const struct store *store, bool create, struct store_problem *problem);
 
 /* A descriptor of directory `name` in `parent`, which is `relative` below the root. */
 int store_directory_open_child(const struct store *store, int parent, const char *name, const char *relative,

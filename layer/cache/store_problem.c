@@ -47,7 +47,8 @@ int store_fail_file(const struct store *store, const char *name, int error, stru
                     const char *format, ...)
 {
     char path[PATH_MAX + IDENTITY_DIRECTORY_SIZE + NAME_MAX];
-    snprintf(path, sizeof(path), "%s/v1/%s/%s", store->root, store->directory, name);
+    snprintf(path, sizeof(path), "%s/v1/%s%s%s", store->root, store->directory,
+             store->directory[0] ? "/" : "", name);
     va_list arguments;
     va_start(arguments, format);
     fail(path, error, problem, format, arguments);

@@ -200,7 +200,7 @@ int store_trim(struct store *store, struct store_problem *problem)
     problem->text[0] = '\0';
     if (store->read_only)
         return store_fail(store, NULL, -EROFS, problem, "a read-only store");
-    int version = store_directory_open_all(store, problem);
+    int version = store_directory_open_all(store, false, problem);
     if (version < 0)
         return version == -ENOENT ? 0 : version;
     int error = visit_all(&trim, version);

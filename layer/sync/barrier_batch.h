@@ -30,7 +30,8 @@ struct barrier_call {
     uint32_t memory_count, buffer_count, image_count;
     const VkMemoryBarrier2 *memory;
     const VkBufferMemoryBarrier2 *buffers;
-    const VkImageMemoryBarrier2 *images; /* ranges without VK_REMAINING_..., so that they can be compared */
+    const VkImageMemoryBarrier2
+        *images; /* VK_REMAINING_... may stay: such a range folds with its equal alone */
 };
 
 struct barrier_rules {
@@ -45,21 +46,30 @@ struct barrier_batch_counters {
     uint64_t images_in, images_out; /* image barriers in them */
 };
 
+/* How the barriers of a batch are to its first. */
+enum barrier_likeness {
+    BARRIERS_UNLIKE,
+    BARRIERS_OF_EQUAL_STAGES,
+    BARRIERS_ALIKE, /* all masks are equal */
+};
+
 /* All zero is a valid empty batch. Its memory is kept from use to use (malloc). */
 struct barrier_batch {
     uint32_t calls;             /* that were joined; 0: empty */
     enum barrier_origin origin; /* of the only call; of several: BARRIER_LAYER */
-    bool changed;               /* something was folded or dropped: what comes out isn't what came in */
+    bool changed;               /* the barriers aren't those of the calls, one behind the other */
     VkDependencyFlags flags;
+    /* What goes down as sync1 has these masks: the one call of the application if it was, and everything
+     * where rules->sync2 is false, repairs too (accesses: scope_access1()). */
     VkPipelineStageFlags source1, destination1;
     uint32_t memory_count, buffer_count, image_count;
     uint32_t memory_capacity, buffer_capacity, image_capacity;
     VkMemoryBarrier2 *memory;
     VkBufferMemoryBarrier2 *buffers;
     VkImageMemoryBarrier2 *images;
-    bool uniform;                                /* all have these masks */
+    enum barrier_likeness likeness;
     struct scope source, destination;            /* of the first */
-    VkPipelineStageFlags2 sources, destinations; /* of all, expanded and closed */
+    VkPipelineStageFlags2 sources, destinations; /* of all */
 };
 
 void barrier_batch_finish(struct barrier_batch *batch);
@@ -70,18 +80,25 @@ enum barrier_joined {
     BARRIER_NO_MEMORY, /* give the batch down, then this call as it is */
 };
 
-/* An empty batch takes any call. Another joins only if, its stages expanded, no destination of the batch
- * meets a source of the call, or its destination scope is a subset of those it would chain with; under sync1
- * only with equal stages; never with other dependencyFlags. Folds A->B, B->C to A->C for the same image and
- * range, equal or ignored families and flags, masks united; A->B->A to a memory barrier; A->B, UNDEFINED->C
- * to UNDEFINED->C; leaves out exact duplicates. Overlapping ranges that don't fold stay apart. With `join`
- * false (merging is off) only an empty batch takes a call. */
+/* An empty batch takes any call. Another joins
+ *   - if all masks are equal; under sync1 only with equal stages; never with other dependencyFlags;
+ *   - if no destination of the batch meets a source of the call (expanded, with logically earlier and later
+ * stages);
+ *   - if the destination of what it chains with names all of its own. Beside each other they no longer chain,
+ * so the later one's source takes in the earlier one's: a transition still waits for all that it waited for.
+ * Folds A->B, B->C to A->C for the same image and range, equal or ignored families and flags, masks united;
+ * A->B->A to a barrier that changes no layout; A->B, UNDEFINED->C to UNDEFINED->C; leaves out exact
+ * duplicates that change no layout. Overlapping ranges that don't fold stay apart, transfers of one buffer's
+ * ownership too, and so does what would make a batch of more than 64 barriers. With `join` false (merging is
+ * off) only an empty batch takes a call.
+ */
 enum barrier_joined barrier_batch_add(struct barrier_batch *batch, const struct barrier_call *call,
                                       const struct barrier_rules *rules, bool join);
 
 void barrier_batch_clear(struct barrier_batch *batch);
 
-/* Whether image barriers can be made one: equal but for ranges that join (mips, layers). Used for repairs. */
+/* Whether image barriers can be made one: equal but for ranges that join (mips, layers, aspects). For
+ * repairs: ranges without VK_REMAINING_.... */
 bool barrier_images_join(VkImageMemoryBarrier2 *a, const VkImageMemoryBarrier2 *b);
 
 #endif

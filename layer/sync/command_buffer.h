@@ -10,6 +10,8 @@
 #include "sync/contract.h"
 #include "sync/image.h"
 #include "sync/pass.h"
+#include "sync/record_call.h"
+#include "sync/record_scratch.h"
 
 struct command_pool {
     VkCommandPool handle;
@@ -18,6 +20,14 @@ struct command_pool {
     VkCommandPoolCreateFlags flags;
     struct command_buffer
         *first; /* list through pool_next/pool_previous; the pool is externally synchronized */
+    struct command_buffer *unused; /* freed ones, through pool_next; their memory serves the next */
+    struct record_scratch scratch; /* of whichever of its command buffers is recorded just now */
+};
+
+enum pending_barriers {
+    PENDING_NONE,
+    PENDING_CALL,  /* one of the application's, as it came */
+    PENDING_BATCH, /* anything else */
 };
 
 enum pass_kind {
@@ -45,30 +55,43 @@ struct command_buffer {
     uint32_t family;
     VkQueueFlags queue_flags;
     bool secondary_in_pass; /* RENDER_PASS_CONTINUE */
-    bool failed; /* there was no memory to follow what it does: submitted, it makes every image unknown */
+    bool failed; /* out of memory or a command that isn't understood: its contract is dropped, everything
+                    passes through */
 
     struct arena arena;
-    struct contract contract;   /* holds a reference to each image */
-    struct barrier_batch batch; /* pending barriers; flushed before anything that acts */
+    struct contract contract; /* holds a reference to each image */
+    /* Barriers that go down before anything that acts. record_emit.c. */
+    enum pending_barriers pending;
+    struct record_call kept; /* PENDING_CALL */
+    uint32_t kept_capacity;
+    char *kept_arrays;          /* its memory, buffer and image barriers, one behind the other; malloc */
+    struct barrier_batch batch; /* PENDING_BATCH */
     struct barrier_batch_counters counters;
 
     enum pass_kind pass;
     bool suspending; /* the current or last rendering instance is to be resumed: nothing may stand before that
                       */
-    uint32_t end_count, end_capacity;
+    uint32_t end_count;
     struct pass_end *ends; /* in the arena */
 
-    /* Debug labels: all paths that were open somewhere, as "frame/shadow pass"; labels[0] is "". In the
-     * arena. `label` is the one open now. Uses keep such an index. */
+    /* Debug labels, each as the path of those open at it, "frame/shadow pass", in the arena. `label` is the
+     * innermost that is open; 0: none, labels[0] is "". */
     const char **labels;
-    uint32_t *label_parents; /* what is open again when a label ends */
+    uint32_t *label_parents; /* the one around each */
     uint32_t label_count, label_capacity, label;
-    uint32_t labels_lost; /* open ones that there was no room for: their ends end nothing */
-    char *name;           /* by debug utils; malloc'd; under sync->lock */
+    uint32_t untold_labels; /* open ones inside of it that had no room */
+    char *name;             /* by debug utils; malloc'd; under sync->lock */
 };
 
+/* Taken back to what a command buffer is before anything is recorded: references to images go. */
+void command_buffer_reset(struct command_buffer *buffer);
+
 /* NULL if it isn't known: then pass through. Generated entry points call it; hooks get the result. */
-struct command_buffer *command_buffer_find(struct device_sync *sync, VkCommandBuffer handle);
+static inline struct command_buffer *command_buffer_find(const struct device_sync *sync,
+                                                         VkCommandBuffer handle)
+{
+    return handle_map_find(&sync->command_buffers, DISPATCHABLE_KEY(handle));
+}
 
 /* All pools that the application has left alive, for device_sync_destroy(): before objects_destroy(). */
 void command_buffers_destroy(struct device_sync *sync);

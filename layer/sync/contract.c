@@ -87,11 +87,6 @@ bool contract_layouts_match(const struct contract_image *image, const struct sub
     return true;
 }
 
-bool contract_layout_is_usable(VkImageLayout layout)
-{
-    return layout_is_known(layout) && !layout_is_initial(layout);
-}
-
 static const struct contract_state unknown = {
     .need = {.flags = NEED_SET | NEED_NOTHING},
     .access = {.flags = ACCESS_UNKNOWN},

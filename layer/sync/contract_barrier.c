@@ -165,19 +165,33 @@ static bool is_understood(const struct contract_barrier *barrier)
            is_transfer(barrier) == (is_release(barrier) || is_acquire(barrier));
 }
 
+/* Both steps for a range; false on out of memory. */
+static bool pass_range(struct passing *passing, struct contract_image *image,
+                       const struct subresource_range *range)
+{
+    bool looks = is_rewritable(passing->barrier);
+    void *single = subresource_map_single(&image->map, range);
+    if (single) {
+        if (looks)
+            look(passing, range, single);
+        pass_one(passing, range, single);
+        return true;
+    }
+    if (looks)
+        subresource_map_read(&image->map, range, look, passing);
+    return subresource_map_update(&image->map, range, pass_one, passing);
+}
+
 bool contract_transition(struct contract_image *image, const struct subresource_range *range,
                          const struct contract_barrier *barrier, const struct part_sink *parts,
                          const struct transition_sink *transitions)
 {
     struct passing passing = {image, barrier, parts, transitions, false};
     bool done = true;
-    if (!is_understood(barrier)) {
+    if (is_understood(barrier))
+        done = pass_range(&passing, image, range);
+    else
         contract_forget(image, range);
-    } else {
-        if (is_rewritable(barrier))
-            subresource_map_read(&image->map, range, look, &passing);
-        done = subresource_map_update(&image->map, range, pass_one, &passing);
-    }
     if (!passing.contradicts || !done)
         give(&passing, range, &barrier->source, barrier->old_layout, false);
     if (!done)

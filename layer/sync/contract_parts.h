@@ -3,13 +3,17 @@
 #define RC_SYNC_CONTRACT_PARTS_H
 
 #include "sync/contract.h"
+#include "sync/layout.h"
 
 /* Whether what is in layout `a` may be used as if in `b`, for every aspect of the range. */
 bool contract_layouts_match(const struct contract_image *image, const struct subresource_range *range,
                             VkImageLayout a, VkImageLayout b);
 
 /* Whether something can be used in this layout, or brought there. */
-bool contract_layout_is_usable(VkImageLayout layout);
+static inline bool contract_layout_is_usable(VkImageLayout layout)
+{
+    return layout_is_known(layout) && !layout_is_initial(layout);
+}
 
 /* From here on nothing is known: of one subresource; of all, for want of memory. */
 void contract_forget_state(struct contract_state *state);

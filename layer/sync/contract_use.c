@@ -70,7 +70,10 @@ static bool visit(struct contract_image *image, const struct subresource_range *
         contract_forget(image, range);
         return true;
     }
-    if (subresource_map_update(&image->map, range, one, using))
+    void *single = subresource_map_single(&image->map, range);
+    if (single)
+        one(using, range, single);
+    if (single || subresource_map_update(&image->map, range, one, using))
         return true;
     contract_forget_all(image);
     return false;

@@ -139,13 +139,6 @@ static uint64_t fingerprint_of(const struct finding *finding, const char *image)
     return hash ? hash : 1;
 }
 
-static enum report_level level_of(const struct device_sync *sync, const struct finding *finding)
-{
-    if (sync->mode == SYNC_REPORT)
-        return REPORT_ERROR;
-    return finding->place == PLACE_NOWHERE ? REPORT_WARNING : REPORT_INFO;
-}
-
 static void say(struct device_sync *sync, const struct finding *finding, const char *image,
                 uint64_t fingerprint)
 {
@@ -177,14 +170,18 @@ static void say(struct device_sync *sync, const struct finding *finding, const c
     report_event_string(&event, "fingerprint", hash);
     report_event_end(&event, report);
 
-    report_log(report, level_of(sync, finding),
-               "%s: image %s (%s), %s, in %s, needed in %s%s%s by %s%s%s; %s %s", kind_name(finding->kind),
-               image, handle, range, enum_VkImageLayout_name(finding->had),
-               enum_VkImageLayout_name(finding->needed), labels[0] ? " under " : "", labels,
-               sync_command_name(finding->command), finding->command_buffer ? " of " : "",
-               finding->command_buffer ? finding->command_buffer : "",
-               sync->mode == SYNC_REPORT || finding->place == PLACE_NOWHERE ? "not repaired" : "repaired",
-               finding->place == PLACE_NOWHERE ? "" : place_name(finding->place));
+    bool repaired = sync->mode == SYNC_REPAIR && finding->place != PLACE_NOWHERE;
+    char text[1024];
+    snprintf(text, sizeof(text), "%s [%s]: image %s (%s), %s, in %s, needed in %s%s%s by %s%s%s; %s%s",
+             kind_name(finding->kind), hash, image, handle, range, enum_VkImageLayout_name(finding->had),
+             enum_VkImageLayout_name(finding->needed), labels[0] ? " under " : "", labels,
+             sync_command_name(finding->command), finding->command_buffer ? " of " : "",
+             finding->command_buffer ? finding->command_buffer : "", repaired ? "repaired " : "not repaired",
+             repaired ? place_name(finding->place) : "");
+    if (sync->mode == SYNC_REPORT)
+        report_fault(report, (uint32_t)fingerprint, "%s", text);
+    else
+        report_log(report, finding->place == PLACE_NOWHERE ? REPORT_WARNING : REPORT_INFO, "%s", text);
 }
 
 void finding_report(struct device_sync *sync, const struct finding *finding)

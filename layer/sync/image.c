@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats.h"
 #include "hooks.h"
 #include "sync/command_buffer.h"
 #include "sync/image_create.h"
@@ -16,31 +17,16 @@
 
 uint8_t image_format_aspects(VkFormat format, VkImageAspectFlagBits aspects[2])
 {
+    VkImageAspectFlags all = format_aspects(format);
+    uint8_t count = 0;
     aspects[1] = 0;
-    switch ((int)format) {
-    case VK_FORMAT_D16_UNORM:
-    case VK_FORMAT_X8_D24_UNORM_PACK32:
-    case VK_FORMAT_D32_SFLOAT:
-        aspects[0] = VK_IMAGE_ASPECT_DEPTH_BIT;
-        return 1;
-    case VK_FORMAT_S8_UINT:
-        aspects[0] = VK_IMAGE_ASPECT_STENCIL_BIT;
-        return 1;
-    case VK_FORMAT_D16_UNORM_S8_UINT:
-    case VK_FORMAT_D24_UNORM_S8_UINT:
-    case VK_FORMAT_D32_SFLOAT_S8_UINT:
-        aspects[0] = VK_IMAGE_ASPECT_DEPTH_BIT;
-        aspects[1] = VK_IMAGE_ASPECT_STENCIL_BIT;
-        return 2;
-    default:
-        aspects[0] = VK_IMAGE_ASPECT_COLOR_BIT;
-        return 1;
-    }
-}
-
-struct image *image_find(struct device_sync *sync, VkImage handle)
-{
-    return handle ? handle_map_find(&sync->images, HANDLE_KEY(handle)) : NULL;
+    if (all & VK_IMAGE_ASPECT_DEPTH_BIT)
+        aspects[count++] = VK_IMAGE_ASPECT_DEPTH_BIT;
+    if (all & VK_IMAGE_ASPECT_STENCIL_BIT)
+        aspects[count++] = VK_IMAGE_ASPECT_STENCIL_BIT;
+    if (count == 0)
+        aspects[count++] = VK_IMAGE_ASPECT_COLOR_BIT;
+    return count;
 }
 
 void image_acquire(struct image *image)

@@ -67,8 +67,14 @@ struct image_view {
 
 /* The image behind a handle; NULL if it isn't known (then leave it alone). It lives as long as the handle:
  * take a reference to keep it. */
-struct image *image_find(struct device_sync *sync, VkImage handle);
-struct image_view *image_view_find(struct device_sync *sync, VkImageView handle);
+static inline struct image *image_find(const struct device_sync *sync, VkImage handle)
+{
+    return handle_map_find(&sync->images, HANDLE_KEY(handle));
+}
+static inline struct image_view *image_view_find(const struct device_sync *sync, VkImageView handle)
+{
+    return handle_map_find(&sync->views, HANDLE_KEY(handle));
+}
 void image_view_release(struct image_view *view); /* NULL is safe */
 
 void image_acquire(struct image *image);
@@ -79,7 +85,8 @@ static inline bool image_is_tracked(const struct image *image)
     return atomic_load_explicit(&image->untracked, memory_order_relaxed) == IMAGE_TRACKED;
 }
 
-/* The aspects of a format by index; returns how many. Planes of multi-planar formats count as COLOR. */
+/* The aspects of a format by index; returns how many. Planes of multi-planar formats count as COLOR,
+ * and so do unknown formats, whose images are untracked. */
 uint8_t image_format_aspects(VkFormat format, VkImageAspectFlagBits aspects[2]);
 
 /* The application's range in the image's terms. VK_REMAINING_... are resolved; DEPTH|STENCIL, COLOR and

@@ -2,6 +2,7 @@
 
 #include "chain.h"
 #include "compat.h"
+#include "formats.h"
 
 /* Bits up to CREATE_MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED (18), and VIDEO_PROFILE_INDEPENDENT (20). */
 #define KNOWN_FLAGS 0x17ffffu
@@ -86,6 +87,8 @@ enum image_untracked image_judge(const VkImageCreateInfo *info, bool slices)
         reason = judge_flags(info->flags);
     if (!reason)
         reason = judge_usage(image_all_usage(info));
+    if (!reason && !format_aspects(info->format))
+        reason = IMAGE_NEWER;
     if (!reason && slices && info->imageType == VK_IMAGE_TYPE_3D)
         reason = IMAGE_NEWER;
     return reason;
@@ -115,5 +118,5 @@ enum image_untracked image_judge_swapchain(const VkSwapchainCreateInfoKHR *info)
         return IMAGE_SHARED_PRESENT;
     if (info->flags & VK_SWAPCHAIN_CREATE_PROTECTED_BIT_KHR)
         return IMAGE_PROTECTED;
-    return judge_usage(info->imageUsage);
+    return format_aspects(info->imageFormat) ? judge_usage(info->imageUsage) : IMAGE_NEWER;
 }

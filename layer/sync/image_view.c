@@ -5,11 +5,6 @@
 #include "hooks.h"
 #include "sync/image.h"
 
-struct image_view *image_view_find(struct device_sync *sync, VkImageView handle)
-{
-    return handle ? handle_map_find(&sync->views, HANDLE_KEY(handle)) : NULL;
-}
-
 void image_view_release(struct image_view *view)
 {
     if (!view || !object_release(&view->object))

@@ -1,30 +1,30 @@
 #include "sync/layout.h"
 
-/* What a layout comes down to for one aspect. */
+#include <stddef.h>
+
+/* What layouts that say something of several aspects, or of any, come down to for each. */
+#define L(name) VK_IMAGE_LAYOUT_##name##_OPTIMAL
+static const struct {
+    VkImageLayout layout, color, depth, stencil;
+} general[] = {
+    {L(ATTACHMENT), L(COLOR_ATTACHMENT), L(DEPTH_ATTACHMENT), L(STENCIL_ATTACHMENT)},
+    {L(READ_ONLY), L(SHADER_READ_ONLY), L(DEPTH_READ_ONLY), L(STENCIL_READ_ONLY)},
+    {L(DEPTH_STENCIL_ATTACHMENT), L(DEPTH_STENCIL_ATTACHMENT), L(DEPTH_ATTACHMENT), L(STENCIL_ATTACHMENT)},
+    {L(DEPTH_STENCIL_READ_ONLY), L(DEPTH_STENCIL_READ_ONLY), L(DEPTH_READ_ONLY), L(STENCIL_READ_ONLY)},
+    {L(DEPTH_READ_ONLY_STENCIL_ATTACHMENT), L(DEPTH_READ_ONLY_STENCIL_ATTACHMENT), L(DEPTH_READ_ONLY),
+     L(STENCIL_ATTACHMENT)},
+    {L(DEPTH_ATTACHMENT_STENCIL_READ_ONLY), L(DEPTH_ATTACHMENT_STENCIL_READ_ONLY), L(DEPTH_ATTACHMENT),
+     L(STENCIL_READ_ONLY)},
+};
+
 static VkImageLayout reduce(VkImageLayout layout, VkImageAspectFlagBits aspect)
 {
-    bool depth = aspect == VK_IMAGE_ASPECT_DEPTH_BIT, stencil = aspect == VK_IMAGE_ASPECT_STENCIL_BIT;
-    switch ((int)layout) {
-    case VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL:
-        return depth     ? VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL
-               : stencil ? VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL
-                         : VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
-    case VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL:
-        return depth     ? VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL
-               : stencil ? VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL
-                         : VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
-    case VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL:
-        return stencil ? VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL
-                       : VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL;
-    case VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL:
-        return stencil ? VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL : VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL;
-    case VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL:
-        return stencil ? VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL : VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL;
-    case VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL:
-        return stencil ? VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL : VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL;
-    default:
-        return layout;
-    }
+    for (size_t i = 0; i < sizeof(general) / sizeof(general[0]); i++)
+        if (general[i].layout == layout)
+            return aspect == VK_IMAGE_ASPECT_DEPTH_BIT     ? general[i].depth
+                   : aspect == VK_IMAGE_ASPECT_STENCIL_BIT ? general[i].stencil
+                                                           : general[i].color;
+    return layout;
 }
 
 bool layout_matches(VkImageLayout a, VkImageLayout b, VkImageAspectFlagBits aspect)
@@ -32,18 +32,9 @@ bool layout_matches(VkImageLayout a, VkImageLayout b, VkImageAspectFlagBits aspe
     return a == b || reduce(a, aspect) == reduce(b, aspect);
 }
 
-bool layout_is_known(VkImageLayout layout)
+bool layout_is_known_later(VkImageLayout layout)
 {
     switch ((int)layout) {
-    case VK_IMAGE_LAYOUT_UNDEFINED:
-    case VK_IMAGE_LAYOUT_PREINITIALIZED:
-    case VK_IMAGE_LAYOUT_GENERAL:
-    case VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL:
-    case VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL:
-    case VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL:
-    case VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL:
-    case VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL:
-    case VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL:
     case VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL:
     case VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL:
     case VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL:
@@ -62,29 +53,33 @@ bool layout_is_known(VkImageLayout layout)
     }
 }
 
-VkImageLayout layout_combine(VkImageLayout depth, VkImageLayout stencil)
+/* Whether a depth/stencil image as a whole can be in it: those that concern one aspect need
+ * separateDepthStencilLayouts. */
+static bool is_for_both(VkImageLayout layout)
 {
-    VkImageLayout d = reduce(depth, VK_IMAGE_ASPECT_DEPTH_BIT),
-                  s = reduce(stencil, VK_IMAGE_ASPECT_STENCIL_BIT);
-    bool write_depth = d == VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL;
-    bool write_stencil = s == VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL;
-    bool known_depth = write_depth || d == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL;
-    bool known_stencil = write_stencil || s == VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL;
-    if (known_depth && known_stencil) {
-        if (write_depth)
-            return write_stencil ? VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL
-                                 : VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL;
-        return write_stencil ? VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL
-                             : VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL;
-    }
-    return !known_depth && !known_stencil && d == s ? d : VK_IMAGE_LAYOUT_MAX_ENUM;
+    return layout != L(DEPTH_ATTACHMENT) && layout != L(DEPTH_READ_ONLY) && layout != L(STENCIL_ATTACHMENT) &&
+           layout != L(STENCIL_READ_ONLY);
 }
 
-#define SHADER_STAGES                                                                                        \
-    (VK_PIPELINE_STAGE_2_PRE_RASTERIZATION_SHADERS_BIT | VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT |           \
-     VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT)
+VkImageLayout layout_combine(VkImageLayout depth, VkImageLayout stencil)
+{
+    VkImageLayout depth_reduced = reduce(depth, VK_IMAGE_ASPECT_DEPTH_BIT);
+    VkImageLayout stencil_reduced = reduce(stencil, VK_IMAGE_ASPECT_STENCIL_BIT);
+    if (depth == stencil && is_for_both(depth))
+        return depth;
+    /* Not the two general ones, which need synchronization2. */
+    for (size_t i = 2; i < sizeof(general) / sizeof(general[0]); i++)
+        if (general[i].depth == depth_reduced && general[i].stencil == stencil_reduced)
+            return general[i].layout;
+    return VK_IMAGE_LAYOUT_MAX_ENUM;
+}
+
 #define DEPTH_STAGES                                                                                         \
     (VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT)
+#define DEPTH_ACCESS                                                                                         \
+    (VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT | VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT)
+#define COLOR_ACCESS (VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT | VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT)
+#define SHADER_ACCESS (VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_INPUT_ATTACHMENT_READ_BIT)
 
 void layout_scope(VkImageLayout layout, VkPipelineStageFlags2 *stages, VkAccessFlags2 *access)
 {
@@ -95,35 +90,39 @@ void layout_scope(VkImageLayout layout, VkPipelineStageFlags2 *stages, VkAccessF
         *stages = VK_PIPELINE_STAGE_2_NONE;
         *access = VK_ACCESS_2_NONE;
         break;
-    case VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL:
+    case L(TRANSFER_SRC):
         *stages = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
         *access = VK_ACCESS_2_TRANSFER_READ_BIT;
         break;
-    case VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL:
+    case L(TRANSFER_DST):
         *stages = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
         *access = VK_ACCESS_2_TRANSFER_WRITE_BIT;
         break;
-    case VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL:
+    case L(COLOR_ATTACHMENT):
         *stages = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT;
-        *access = VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT | VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT;
+        *access = COLOR_ACCESS;
         break;
-    case VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL:
-    case VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL:
-    case VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL:
-        *stages = DEPTH_STAGES;
-        *access =
-            VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT | VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
+    case L(DEPTH_STENCIL_ATTACHMENT):
+    case L(DEPTH_ATTACHMENT):
+    case L(STENCIL_ATTACHMENT):
+        /* Spec: resolve operations are in the colour output stage, with colour accesses, whatever the format.
+         */
+        *stages = DEPTH_STAGES | VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT;
+        *access = DEPTH_ACCESS | COLOR_ACCESS;
         break;
-    case VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL:
-        *stages = SHADER_STAGES;
-        *access = VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_INPUT_ATTACHMENT_READ_BIT;
+    case L(SHADER_READ_ONLY):
+        /* All commands: stages of ray tracing and others may be named only where their extensions are
+         * enabled.
+         */
+        *stages = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+        *access = SHADER_ACCESS;
         break;
-    case VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL:
-    case VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL:
-    case VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL:
-        *stages = SHADER_STAGES | DEPTH_STAGES;
-        *access = VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_INPUT_ATTACHMENT_READ_BIT |
-                  VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT;
+    case L(DEPTH_STENCIL_READ_ONLY):
+    case L(DEPTH_READ_ONLY):
+    case L(STENCIL_READ_ONLY):
+        /* A write too: spec, VK_ATTACHMENT_STORE_OP_STORE writes even what wasn't changed. */
+        *stages = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+        *access = SHADER_ACCESS | DEPTH_ACCESS | VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT;
         break;
     default:
         *stages = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;

@@ -16,8 +16,13 @@ static inline bool layout_is_initial(VkImageLayout layout)
     return layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED;
 }
 
-/* Whether this build knows the layout; others make an image unknown. */
-bool layout_is_known(VkImageLayout layout);
+/* Whether this build knows the layout; others make an image unknown. Those of Vulkan 1.0, which most are, are
+ * consecutive numbers. */
+bool layout_is_known_later(VkImageLayout layout);
+static inline bool layout_is_known(VkImageLayout layout)
+{
+    return (uint32_t)layout <= VK_IMAGE_LAYOUT_PREINITIALIZED || layout_is_known_later(layout);
+}
 
 /* The layout to name in a barrier for both aspects of a depth/stencil image whose aspects are in these
  * layouts, where separateDepthStencilLayouts is off: DEPTH_STENCIL_ATTACHMENT_OPTIMAL for DEPTH_ATTACHMENT +

@@ -34,8 +34,8 @@ struct render_pass {
 
 struct framebuffer {
     struct object object;
-    bool imageless;  /* all views are NULL: vkCmdBeginRenderPass names them */
-    uint32_t layers; /* of each view that take part; without meaning for multiview */
+    bool imageless; /* all views are NULL: vkCmdBeginRenderPass names them */
+    uint32_t layers;
     uint32_t attachment_count;
     struct image_view *views[]; /* NULL where unknown (then so is the image, or it is untracked); kept alive
                                  */

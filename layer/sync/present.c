@@ -226,10 +226,9 @@ VkResult hook_QueuePresentKHR(struct device *self, PFN_vkQueuePresentKHR next, V
     if (submission->repair_count && !repaired)
         give_up(submission);
     submission_report(submission);
-    if (repaired)
-        return present_repaired(submission, next, pPresentInfo);
-    VkResult result = next(queue, pPresentInfo);
-    if (!was_enqueued(result))
+    VkResult result = repaired ? present_repaired(submission, next, pPresentInfo) : next(queue, pPresentInfo);
+    if (!repaired && !was_enqueued(result))
         submission_undo(submission);
+    instance_deliver_messages(self->instance);
     return result;
 }

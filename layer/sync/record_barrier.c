@@ -1,460 +1,319 @@
-/* Barriers of the application: vkCmdPipelineBarrier, vkCmdPipelineBarrier2 and events. */
-#include <string.h>
-
-#include "sync/finding.h"
+/* vkCmdPipelineBarrier and vkCmdPipelineBarrier2: what becomes pending, and with which layouts. */
+#include "sync/grow.h"
 #include "sync/layout.h"
 #include "sync/record.h"
-#include "sync/repair.h"
-#include "sync/transition.h"
+#include "sync/record_call.h"
+#include "sync/record_repair.h"
 
-#define FEW 16      /* barriers of a call that are converted on the stack */
-#define FEW_PARTS 4 /* of a barrier that are reported */
-
-/* One call of the application in synchronization2's form. */
-struct converted {
-    struct barrier_call call;
-    VkMemoryBarrier2 few_memory[FEW];
-    VkBufferMemoryBarrier2 few_buffers[FEW];
-    VkImageMemoryBarrier2 few_images[FEW];
-    /* The image barriers as they must go down: the application's, and parts of those that are rewritten. */
-    VkImageMemoryBarrier2 *images;
-    uint32_t count, capacity;
-    bool plain; /* no structure has a chain, every image may stand beside others */
-    bool rewritten;
-    bool lost; /* there was no memory for a part */
-};
-
-/* Room for `count` items: the stack's few, else the arena's. */
-static void *room(struct command_buffer *buffer, void *few, uint32_t count, size_t size)
-{
-    return count <= FEW ? few : arena_alloc(&buffer->arena, count * size);
-}
-
-/* --- What a barrier means for the contract --- */
-
-static bool is_external(uint32_t family)
-{
-    return family == VK_QUEUE_FAMILY_EXTERNAL || family == VK_QUEUE_FAMILY_FOREIGN_EXT;
-}
-
-static bool transfers_ownership(const VkImageMemoryBarrier2 *barrier)
-{
-    return barrier->srcQueueFamilyIndex != barrier->dstQueueFamilyIndex &&
-           barrier->srcQueueFamilyIndex != VK_QUEUE_FAMILY_IGNORED &&
-           barrier->dstQueueFamilyIndex != VK_QUEUE_FAMILY_IGNORED;
-}
-
-static struct contract_barrier meaning_of(const struct command_buffer *buffer, const struct image *image,
-                                          enum sync_command command, const VkImageMemoryBarrier2 *barrier,
-                                          bool fixed)
-{
-    struct contract_barrier meaning = {
-        .old_layout = barrier->oldLayout,
-        .new_layout = barrier->newLayout,
-        .source = {barrier->srcStageMask, barrier->srcAccessMask},
-        .destination = {barrier->dstStageMask, barrier->dstAccessMask},
-        .source_family = ACCESS_NO_FAMILY,
-        .destination_family = ACCESS_NO_FAMILY,
-        .family = (uint8_t)buffer->family,
-        .command = (uint16_t)command,
-        .label = buffer->label,
-        .fixed = fixed,
-    };
-    if (image->exclusive && transfers_ownership(barrier)) {
-        meaning.source_family = (uint8_t)barrier->srcQueueFamilyIndex;
-        meaning.destination_family = (uint8_t)barrier->dstQueueFamilyIndex;
-    }
-    return meaning;
-}
-
-/* Spec, VkImageMemoryBarrier2: where synchronization2 is enabled and both layouts are equal, no layout
- * transition is performed, whatever the layout. */
-static bool is_only_memory(const struct command_buffer *buffer, const VkImageMemoryBarrier2 *barrier)
-{
-    return buffer->sync->app_sync2 && barrier->oldLayout == barrier->newLayout &&
-           !transfers_ownership(barrier);
-}
-
-static void report_part(const struct command_buffer *buffer, const struct contract_image *part,
-                        const struct barrier_part *wrong, const struct contract_barrier *barrier,
-                        enum finding_place place)
-{
-    struct finding finding = {
-        .kind = FINDING_WRONG_OLD_LAYOUT,
-        .place = place,
-        .image = part->image,
-        .range = wrong->range,
-        .command = barrier->command,
-        .labels = buffer->label_count ? buffer->labels[buffer->label] : "",
-        .command_buffer = buffer->name,
-        .had = wrong->old_layout,
-        .needed = barrier->old_layout,
-    };
-    finding_report(buffer->sync, &finding);
-}
-
-/* --- Rewriting --- */
-
-struct parts {
+/* The call as it is being made up, in the pool's scratch. */
+struct making {
     struct command_buffer *buffer;
-    struct converted *out; /* NULL: the barrier goes down as it is */
-    const struct contract_image *part;
-    const struct subresource_range *range;
-    const struct contract_barrier *meaning;
-    const VkImageMemoryBarrier2 *original;
-    uint32_t first;             /* of this barrier's, in out->images */
-    struct barrier_part *wrong; /* FEW_PARTS of them, to be reported */
-    uint32_t wrong_count;
-    bool cannot; /* an aspect would have to be named alone */
+    const struct record_call *call;
+    struct record_scratch *scratch;
+    bool
+        rewritten; /* some image barrier isn't as the application wrote it: all are in scratch->made.images */
+    bool lost;     /* ... but there was no memory for one */
 };
 
-static bool must_name_both(const struct parts *parts)
+/* --- Whether a call can be joined with others --- */
+
+static bool has_chain(const struct record_call *call)
 {
-    return parts->part->image->aspect_count == 2 && !parts->buffer->sync->separate_depth_stencil;
+    const VkMemoryBarrier2 *memory2 = call->memory;
+    const VkMemoryBarrier *memory1 = call->memory;
+    const VkBufferMemoryBarrier2 *buffers2 = call->buffers;
+    const VkBufferMemoryBarrier *buffers1 = call->buffers;
+    bool sync2 = call->origin == BARRIER_SYNC2, found = call->chain != NULL;
+    for (uint32_t i = 0; !found && i < call->memory_count; i++)
+        found = (sync2 ? memory2[i].pNext : memory1[i].pNext) != NULL;
+    for (uint32_t i = 0; !found && i < call->buffer_count; i++)
+        found = (sync2 ? buffers2[i].pNext : buffers1[i].pNext) != NULL;
+    for (uint32_t i = 0; !found && i < call->image_count; i++)
+        found = record_call_image(call, i).pNext != NULL;
+    return found;
 }
 
-static void append(struct command_buffer *buffer, struct converted *out, const VkImageMemoryBarrier2 *barrier)
+/* Finds all images; false if one isn't tracked (it may be another's alias), or a range not within it. */
+static bool find_targets(struct command_buffer *buffer, const struct record_call *call)
 {
-    if (out->count == out->capacity) {
-        VkImageMemoryBarrier2 *more = arena_alloc(&buffer->arena, 2 * (size_t)out->capacity * sizeof(*more));
-        if (!more) {
-            out->lost = true;
-            return;
-        }
-        memcpy(more, out->images, out->count * sizeof(*more));
-        out->images = more;
-        out->capacity *= 2;
-    }
-    out->images[out->count++] = *barrier;
-}
-
-/* VK_REMAINING_... made numbers, for comparing and folding ranges in the batch. False where that can't be
- * told: of an image that isn't tracked nothing is known, not even that slices of 3D images have one layout.
- */
-static bool resolve_range(struct command_buffer *buffer, VkImageMemoryBarrier2 *barrier)
-{
-    VkImageSubresourceRange *range = &barrier->subresourceRange;
-    if (range->levelCount != VK_REMAINING_MIP_LEVELS && range->layerCount != VK_REMAINING_ARRAY_LAYERS)
-        return true;
-    const struct image *image = image_find(buffer->sync, barrier->image);
-    struct subresource_range found;
-    if (!image || !image_is_tracked(image) || !image_range(image, range, false, &found))
+    struct record_scratch *scratch = &buffer->pool->scratch;
+    if (!grow(&scratch->targets, &scratch->target_capacity, call->image_count, sizeof(struct record_target)))
         return false;
-    VkImageSubresourceRange numbers = image_vk_range(image, &found);
-    range->levelCount = numbers.levelCount;
-    range->layerCount = numbers.layerCount;
+    for (uint32_t i = 0; i < call->image_count; i++) {
+        VkImageMemoryBarrier2 info = record_call_image(call, i);
+        VkImageSubresourceRange range = info.subresourceRange;
+        struct record_target *target = &scratch->targets[i];
+        target->image = image_find(buffer->sync, info.image);
+        if (!target->image || !image_is_tracked(target->image) ||
+            !image_range(target->image, &range, record_has_one_layout(buffer, target->image), &target->range))
+            return false;
+    }
     return true;
 }
 
-/* As the application has written it. */
-static void keep(struct command_buffer *buffer, struct converted *out, const VkImageMemoryBarrier2 *barrier)
-{
-    VkImageMemoryBarrier2 same = *barrier;
-    out->plain &= resolve_range(buffer, &same);
-    append(buffer, out, &same);
-}
-
-static bool ranges_equal(const struct subresource_range *a, const struct subresource_range *b)
-{
-    return a->aspects == b->aspects && a->base_mip == b->base_mip && a->mip_count == b->mip_count &&
-           a->base_layer == b->base_layer && a->layer_count == b->layer_count;
-}
-
-static void note_wrong(struct parts *parts, const struct barrier_part *part)
-{
-    if (!part->rewritten)
-        return;
-    if (parts->wrong_count < FEW_PARTS)
-        parts->wrong[parts->wrong_count] = *part;
-    parts->wrong_count++;
-}
+/* --- Image barriers --- */
 
 static void add_part(void *context, const struct barrier_part *part)
 {
-    struct parts *parts = context;
-    struct converted *out = parts->out;
-    VkImageMemoryBarrier2 barrier = *parts->original;
-    if (!part->rewritten && ranges_equal(&part->range, parts->range)) {
-        keep(parts->buffer, out, parts->original);
+    struct record_scratch *scratch = context;
+    if (!grow(&scratch->parts, &scratch->part_capacity, scratch->part_count + 1,
+              sizeof(struct barrier_part))) {
+        scratch->parts_lost = true;
         return;
     }
-    note_wrong(parts, part);
-    if (part->rewritten) {
-        barrier.oldLayout = part->old_layout;
-        barrier.srcStageMask = scope_stages_of_queue(part->source.stages, parts->buffer->queue_flags);
-        barrier.srcAccessMask = part->source.access;
-    }
-    parts->cannot |= must_name_both(parts) && part->range.aspects != BOTH_ASPECTS;
-    barrier.subresourceRange = image_vk_range(parts->part->image, &part->range);
-    if (out->count == parts->first || !barrier_images_join(&out->images[out->count - 1], &barrier))
-        append(parts->buffer, out, &barrier);
+    scratch->parts[scratch->part_count++] = *part;
 }
 
-/* Depth and stencil are in layouts that differ: one barrier that names both must say what both are in. */
-static bool unite_aspects(struct converted *out, uint32_t first)
+static void ignore_transition(void *context, const struct transition *transition)
 {
-    VkImageMemoryBarrier2 *barriers = &out->images[first];
-    if (out->count - first != 2 ||
-        (barriers[0].subresourceRange.aspectMask & barriers[1].subresourceRange.aspectMask))
-        return false;
-    bool depth_first = barriers[0].subresourceRange.aspectMask == VK_IMAGE_ASPECT_DEPTH_BIT;
-    VkImageLayout layout = layout_combine(barriers[!depth_first].oldLayout, barriers[depth_first].oldLayout);
-    VkImageMemoryBarrier2 second = barriers[1];
-    if (layout == VK_IMAGE_LAYOUT_MAX_ENUM)
-        return false;
-    barriers[0].oldLayout = second.oldLayout = layout;
-    barriers[0].srcStageMask = second.srcStageMask |= barriers[0].srcStageMask;
-    barriers[0].srcAccessMask = second.srcAccessMask |= barriers[0].srcAccessMask;
-    if (!barrier_images_join(&barriers[0], &second))
-        return false;
-    out->count--;
+    (void)context, (void)transition;
+}
+
+/* The application's, but that VK_REMAINING_... become numbers. */
+static VkImageMemoryBarrier2 own_barrier(const struct making *making, uint32_t index)
+{
+    VkImageMemoryBarrier2 barrier = record_call_image(making->call, index);
+    const struct subresource_range *range = &making->scratch->targets[index].range;
+    if (barrier.subresourceRange.levelCount == VK_REMAINING_MIP_LEVELS)
+        barrier.subresourceRange.levelCount = range->mip_count;
+    if (barrier.subresourceRange.layerCount == VK_REMAINING_ARRAY_LAYERS)
+        barrier.subresourceRange.layerCount = range->layer_count;
+    return barrier;
+}
+
+static void add_barrier(struct making *making, const VkImageMemoryBarrier2 *barrier)
+{
+    struct record_scratch *scratch = making->scratch;
+    if (scratch->image_count && barrier_images_join(&scratch->made.images[scratch->image_count - 1], barrier))
+        return;
+    if (grow(&scratch->made.images, &scratch->made.image_capacity, scratch->image_count + 1,
+             sizeof(VkImageMemoryBarrier2)))
+        scratch->made.images[scratch->image_count++] = *barrier;
+    else
+        making->lost = true;
+}
+
+static void add_unchanged(struct making *making, uint32_t index)
+{
+    if (!making->rewritten)
+        return;
+    VkImageMemoryBarrier2 barrier = own_barrier(making, index);
+    add_barrier(making, &barrier);
+}
+
+/* From this image barrier on the call is another than the application's. */
+static void begin_rewriting(struct making *making, uint32_t index)
+{
+    if (making->rewritten)
+        return;
+    making->rewritten = true;
+    making->scratch->image_count = 0;
+    for (uint32_t i = 0; i < index; i++)
+        add_unchanged(making, i);
+}
+
+static bool is_other_aspect(const struct barrier_part *a, const struct barrier_part *b)
+{
+    return !(a->range.aspects & b->range.aspects) && a->range.base_mip == b->range.base_mip &&
+           a->range.mip_count == b->range.mip_count && a->range.base_layer == b->range.base_layer &&
+           a->range.layer_count == b->range.layer_count;
+}
+
+/* Of an image whose barriers name both aspects: makes the parts do so. False where no layout says it. */
+static bool unite_parts(struct record_scratch *scratch, uint32_t both)
+{
+    for (uint32_t i = 0; i < scratch->part_count; i++) {
+        struct barrier_part *part = &scratch->parts[i];
+        if (part->range.aspects == both)
+            continue;
+        uint32_t other = i + 1;
+        while (other < scratch->part_count && !is_other_aspect(part, &scratch->parts[other]))
+            other++;
+        if (other == scratch->part_count)
+            return false;
+        struct barrier_part *partner = &scratch->parts[other];
+        bool is_depth = part->range.aspects == 1;
+        VkImageLayout layout = layout_combine(is_depth ? part->old_layout : partner->old_layout,
+                                              is_depth ? partner->old_layout : part->old_layout);
+        if (layout == VK_IMAGE_LAYOUT_MAX_ENUM)
+            return false;
+        part->range.aspects = both;
+        part->old_layout = layout;
+        part->source.stages |= partner->source.stages;
+        part->source.access |= partner->source.access;
+        part->rewritten |= partner->rewritten;
+        *partner = scratch->parts[--scratch->part_count];
+    }
     return true;
 }
 
-static void only_note(void *context, const struct barrier_part *part)
+static void report_parts(const struct making *making, const struct record_target *target,
+                         const VkImageMemoryBarrier2 *info, enum finding_place place)
 {
-    note_wrong(context, part);
+    for (uint32_t i = 0; i < making->scratch->part_count; i++) {
+        const struct barrier_part *part = &making->scratch->parts[i];
+        struct transition transition = {
+            .range = part->range,
+            .old_layout = part->old_layout,
+            .new_layout = info->oldLayout,
+            .command = (uint16_t)making->call->command,
+            .label = making->buffer->label,
+        };
+        if (part->rewritten)
+            record_report(making->buffer, FINDING_WRONG_OLD_LAYOUT, place, target->image, &transition,
+                          making->buffer);
+    }
 }
 
-static void report_parts(const struct parts *parts, enum finding_place place)
+static void add_parts(struct making *making, const struct record_target *target,
+                      const VkImageMemoryBarrier2 *info)
 {
-    for (uint32_t i = 0; i < parts->wrong_count && i < FEW_PARTS; i++)
-        report_part(parts->buffer, parts->part, &parts->wrong[i], parts->meaning, place);
+    for (uint32_t i = 0; i < making->scratch->part_count; i++) {
+        const struct barrier_part *part = &making->scratch->parts[i];
+        VkImageMemoryBarrier2 barrier = *info;
+        if (part->rewritten) {
+            struct scope source = record_scope_of_queue(making->buffer, &part->source);
+            barrier.srcStageMask = source.stages;
+            barrier.srcAccessMask = source.access;
+        }
+        barrier.oldLayout = part->old_layout;
+        barrier.subresourceRange = image_vk_range(target->image, &part->range);
+        add_barrier(making, &barrier);
+    }
 }
 
-/* --- One image barrier --- */
-
-static bool may_stand_beside_others(const struct image *image)
+/* Some part is in another layout than the application believes. */
+static void add_rewritten(struct making *making, uint32_t index, struct contract_image *part,
+                          const VkImageMemoryBarrier2 *info)
 {
-    return image && atomic_load_explicit(&image->untracked, memory_order_relaxed) != IMAGE_ALIASED;
+    struct device_sync *sync = making->buffer->sync;
+    const struct record_target *target = &making->scratch->targets[index];
+    uint32_t both = subresource_range_all(&part->map.shape).aspects;
+    if (record_has_one_layout(making->buffer, target->image) && !unite_parts(making->scratch, both)) {
+        report_parts(making, target, info, PLACE_NOWHERE);
+        contract_forget(part, &target->range);
+        add_unchanged(making, index);
+        return;
+    }
+    report_parts(making, target, info, PLACE_REWRITTEN);
+    if (sync->mode == SYNC_REPORT)
+        return;
+    atomic_fetch_add_explicit(&sync->counters.rewritten, 1, memory_order_relaxed);
+    begin_rewriting(making, index);
+    add_parts(making, target, info);
 }
 
-/* The range and contract of a barrier's image, if the barrier is to be followed; false otherwise. */
-static bool find_part(struct command_buffer *buffer, struct image *image,
-                      const VkImageMemoryBarrier2 *barrier, struct contract_image **part,
-                      struct subresource_range *range)
+static bool is_rewritten(const struct record_scratch *scratch)
 {
-    *part = command_buffer_image(buffer, image);
-    if (!*part || is_only_memory(buffer, barrier))
-        return false;
-    bool known = image_range(image, &barrier->subresourceRange, !buffer->sync->separate_depth_stencil, range);
-    if (known && !is_external(barrier->srcQueueFamilyIndex) && !is_external(barrier->dstQueueFamilyIndex))
-        return true;
-    if (!known)
-        *range = subresource_range_all(&(*part)->map.shape);
-    contract_forget(*part, range);
+    for (uint32_t i = 0; i < scratch->part_count; i++)
+        if (scratch->parts[i].rewritten)
+            return true;
     return false;
 }
 
-/* Follows a barrier that may be rewritten, and adds what must go down for it. */
-static void follow(struct command_buffer *buffer, struct converted *out, enum sync_command command,
-                   const VkImageMemoryBarrier2 *barrier)
+static void add_image(struct making *making, uint32_t index)
 {
-    struct image *image = image_find(buffer->sync, barrier->image);
-    struct contract_image *part;
-    struct subresource_range range;
-    out->plain &= may_stand_beside_others(image);
-    if (!image || !find_part(buffer, image, barrier, &part, &range)) {
-        keep(buffer, out, barrier);
-        return;
+    static const struct transition_sink no_transitions = {ignore_transition, NULL};
+    struct record_scratch *scratch = making->scratch;
+    const struct record_target *target = &scratch->targets[index];
+    struct contract_barrier barrier;
+    VkImageMemoryBarrier2 info = record_call_image(making->call, index);
+    enum record_effect effect =
+        record_call_effect(making->buffer, making->call, target->image, &info, &barrier);
+    struct contract_image *part =
+        effect == EFFECT_NONE ? NULL : command_buffer_image(making->buffer, target->image);
+    scratch->part_count = 0;
+    scratch->parts_lost = false;
+    if (part && effect == EFFECT_TRANSITION) {
+        struct part_sink parts = {add_part, scratch};
+        contract_transition(part, &target->range, &barrier, &parts, &no_transitions);
     }
-    struct contract_barrier meaning = meaning_of(buffer, image, command, barrier, false);
-    struct barrier_part wrong[FEW_PARTS];
-    struct parts parts = {buffer, out, part, &range, &meaning, barrier, out->count, wrong, 0, false};
-    struct part_sink sink = {add_part, &parts};
-    contract_transition(part, &range, &meaning, &sink, NULL);
-    if (!parts.wrong_count)
-        return;
-    if ((parts.cannot && !unite_aspects(out, parts.first)) || out->lost) {
-        report_parts(&parts, PLACE_NOWHERE);
-        out->count = parts.first;
-        keep(buffer, out, barrier);
-        contract_forget(part, &range);
-        return;
+    if (part && (effect == EFFECT_FORGET || scratch->parts_lost)) {
+        contract_forget(part, &target->range);
+        scratch->part_count = 0;
     }
-    report_parts(&parts, PLACE_REWRITTEN);
-    out->rewritten = true;
-    atomic_fetch_add_explicit(&buffer->sync->counters.rewritten, 1, memory_order_relaxed);
-}
-
-/* Follows one that goes down as it is; `place`: what is missing goes before it, else (report mode) it is
- * said. */
-static void follow_fixed(struct command_buffer *buffer, enum sync_command command,
-                         const VkImageMemoryBarrier2 *barrier, bool place)
-{
-    struct image *image = image_find(buffer->sync, barrier->image);
-    struct contract_image *part;
-    struct subresource_range range;
-    struct repairs repairs;
-    if (!image || !find_part(buffer, image, barrier, &part, &range))
-        return;
-    struct contract_barrier meaning = meaning_of(buffer, image, command, barrier, place);
-    struct barrier_part wrong[FEW_PARTS];
-    struct parts parts = {buffer, NULL, part, &range, &meaning, barrier, 0, wrong, 0, false};
-    struct part_sink sink = {only_note, &parts};
-    repairs_init(&repairs, buffer, part, command);
-    struct transition_sink transitions = repairs_sink(&repairs);
-    contract_transition(part, &range, &meaning, &sink, &transitions);
-    repairs_place(&repairs);
-    report_parts(&parts, PLACE_REWRITTEN);
-}
-
-/* A transition inside a render pass instance, of whatever image, isn't valid; what it does isn't known. */
-static void follow_inside(struct command_buffer *buffer, const VkImageMemoryBarrier2 *barrier)
-{
-    struct image *image = image_find(buffer->sync, barrier->image);
-    struct contract_image *part;
-    struct subresource_range range;
-    if (image && (barrier->oldLayout != barrier->newLayout || transfers_ownership(barrier)) &&
-        find_part(buffer, image, barrier, &part, &range))
-        contract_forget(part, &range);
-}
-
-/* Of a call that goes down as it is. */
-static void follow_own(struct command_buffer *buffer, enum sync_command command,
-                       const VkImageMemoryBarrier2 *barrier, bool place)
-{
-    if (record_is_inside(buffer))
-        follow_inside(buffer, barrier);
+    if (is_rewritten(scratch))
+        add_rewritten(making, index, part, &info);
     else
-        follow_fixed(buffer, command, barrier, place);
+        add_unchanged(making, index);
 }
 
-/* --- Calls --- */
+/* --- The call --- */
 
-static VkImageMemoryBarrier2 image_barrier2(const VkImageMemoryBarrier *from, VkPipelineStageFlags source,
-                                            VkPipelineStageFlags destination)
+/* False on out of memory: the application's own call must go down. */
+static bool join_rewritten(struct making *making)
 {
-    return (VkImageMemoryBarrier2){
-        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
-        .pNext = from->pNext,
-        .srcStageMask = source,
-        .srcAccessMask = from->srcAccessMask,
-        .dstStageMask = destination,
-        .dstAccessMask = from->dstAccessMask,
-        .oldLayout = from->oldLayout,
-        .newLayout = from->newLayout,
-        .srcQueueFamilyIndex = from->srcQueueFamilyIndex,
-        .dstQueueFamilyIndex = from->dstQueueFamilyIndex,
-        .image = from->image,
-        .subresourceRange = from->subresourceRange,
-    };
-}
-
-/* Room for the images of a call. */
-static bool begin(struct command_buffer *buffer, struct converted *out, uint32_t images)
-{
-    out->capacity = images > FEW ? images : FEW;
-    out->images = room(buffer, out->few_images, out->capacity, sizeof(*out->images));
-    out->count = 0;
-    out->plain = true;
-    out->rewritten = out->lost = false;
-    return out->images != NULL;
-}
-
-/* True if the call is in the batch, or has gone down from there; false if the application's own must go down.
- */
-static bool finish(struct command_buffer *buffer, struct converted *out)
-{
-    struct barrier_call *call = &out->call;
-    if (out->lost || (!out->rewritten && (!out->plain || !buffer->sync->merge)))
+    struct record_scratch *scratch = making->scratch;
+    struct barrier_call call;
+    if (making->lost || !record_call_convert_rest(making->call, &scratch->made, &call))
         return false;
-    call->image_count = out->count;
-    call->images = out->images;
-    if (out->rewritten) {
-        VkPipelineStageFlags2 sources = call->source1;
-        for (uint32_t i = 0; i < out->count; i++)
-            sources |= out->images[i].srcStageMask;
-        call->source1 = scope_stages1(sources, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
+    call.origin = BARRIER_LAYER;
+    call.image_count = scratch->image_count;
+    call.images = scratch->made.images;
+    for (uint32_t i = 0; making->call->origin == BARRIER_SYNC1 && i < call.image_count; i++)
+        call.source1 |= scope_stages1(call.images[i].srcStageMask, 0);
+    return record_join(making->buffer, &call);
+}
+
+/* The application's own call goes down although it was to be another. */
+static void give_up(struct making *making)
+{
+    record_flush(making->buffer);
+    if (!making->rewritten)
+        return;
+    for (uint32_t i = 0; i < making->call->image_count; i++) {
+        const struct record_target *target = &making->scratch->targets[i];
+        struct contract_image *part = command_buffer_image(making->buffer, target->image);
+        if (part)
+            contract_forget(part, &target->range);
     }
-    if (!out->plain)
-        record_flush(buffer);
-    record_add(buffer, call);
-    if (!out->plain)
-        record_flush(buffer);
-    return true;
 }
 
-/* The application's own call goes down: after what is pending. */
-static void give_down(struct command_buffer *buffer, uint32_t images)
+/* True if the application's call is to go down, now, and as it is. */
+static bool pass(struct command_buffer *buffer, const struct record_call *call)
 {
-    record_flush(buffer);
+    const struct device_sync *sync = buffer->sync;
+    struct making making = {buffer, call, &buffer->pool->scratch, false, false};
+    for (uint32_t i = 0; i < call->image_count; i++)
+        add_image(&making, i);
+    if (sync->mode == SYNC_REPORT)
+        return true;
+    if (!sync->merge && !making.rewritten) {
+        record_flush(buffer);
+        return true;
+    }
+    if (making.rewritten ? !join_rewritten(&making) : !record_call_pend(buffer, call)) {
+        give_up(&making);
+        return true;
+    }
+    if (!sync->merge)
+        record_flush(buffer);
+    return false;
+}
+
+static bool record_barriers(struct command_buffer *buffer, const struct record_call *call)
+{
+    bool goes_down = true;
+    if (record_is_inside(buffer)) {
+        record_call_follow_inside(buffer, call);
+    } else if (buffer->failed) {
+        record_flush(buffer);
+    } else if (has_chain(call) || !find_targets(buffer, call)) {
+        record_call_follow(buffer, call);
+        record_flush(buffer);
+    } else {
+        goes_down = pass(buffer, call);
+    }
     buffer->counters.calls_in++;
-    buffer->counters.calls_out++;
-    buffer->counters.images_in += images;
-    buffer->counters.images_out += images;
+    buffer->counters.images_in += call->image_count;
+    if (goes_down) {
+        buffer->counters.calls_out++;
+        buffer->counters.images_out += call->image_count;
+    }
+    return goes_down;
 }
 
-static bool has_chain1(uint32_t memory_count, const VkMemoryBarrier *memory, uint32_t buffer_count,
-                       const VkBufferMemoryBarrier *buffers, uint32_t image_count,
-                       const VkImageMemoryBarrier *images)
-{
-    const void *any = NULL;
-    for (uint32_t i = 0; i < memory_count && !any; i++)
-        any = memory[i].pNext;
-    for (uint32_t i = 0; i < buffer_count && !any; i++)
-        any = buffers[i].pNext;
-    for (uint32_t i = 0; i < image_count && !any; i++)
-        any = images[i].pNext;
-    return any != NULL;
-}
-
-static bool has_chain2(const VkDependencyInfo *info)
-{
-    const void *any = info->pNext;
-    for (uint32_t i = 0; i < info->memoryBarrierCount && !any; i++)
-        any = info->pMemoryBarriers[i].pNext;
-    for (uint32_t i = 0; i < info->bufferMemoryBarrierCount && !any; i++)
-        any = info->pBufferMemoryBarriers[i].pNext;
-    for (uint32_t i = 0; i < info->imageMemoryBarrierCount && !any; i++)
-        any = info->pImageMemoryBarriers[i].pNext;
-    return any != NULL;
-}
-
-static bool convert1(struct command_buffer *buffer, struct converted *out, VkPipelineStageFlags source,
-                     VkPipelineStageFlags destination, VkDependencyFlags flags, uint32_t memory_count,
-                     const VkMemoryBarrier *memory, uint32_t buffer_count,
-                     const VkBufferMemoryBarrier *buffers)
-{
-    VkMemoryBarrier2 *memory2 = room(buffer, out->few_memory, memory_count, sizeof(*memory2));
-    VkBufferMemoryBarrier2 *buffers2 = room(buffer, out->few_buffers, buffer_count, sizeof(*buffers2));
-    if (!memory2 || !buffers2)
-        return false;
-    for (uint32_t i = 0; i < memory_count; i++)
-        memory2[i] = (VkMemoryBarrier2){
-            .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-            .srcStageMask = source,
-            .srcAccessMask = memory[i].srcAccessMask,
-            .dstStageMask = destination,
-            .dstAccessMask = memory[i].dstAccessMask,
-        };
-    for (uint32_t i = 0; i < buffer_count; i++)
-        buffers2[i] = (VkBufferMemoryBarrier2){
-            .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
-            .srcStageMask = source,
-            .srcAccessMask = buffers[i].srcAccessMask,
-            .dstStageMask = destination,
-            .dstAccessMask = buffers[i].dstAccessMask,
-            .srcQueueFamilyIndex = buffers[i].srcQueueFamilyIndex,
-            .dstQueueFamilyIndex = buffers[i].dstQueueFamilyIndex,
-            .buffer = buffers[i].buffer,
-            .offset = buffers[i].offset,
-            .size = buffers[i].size,
-        };
-    out->call = (struct barrier_call){
-        .origin = BARRIER_SYNC1,
-        .flags = flags,
-        .source1 = source,
-        .destination1 = destination,
-        .memory_count = memory_count,
-        .buffer_count = buffer_count,
-        .memory = memory2,
-        .buffers = buffers2,
-    };
-    return true;
-}
-
-void hook_CmdPipelineBarrier(struct command_buffer *buffer, PFN_vkCmdPipelineBarrier next,
+void hook_CmdPipelineBarrier(struct command_buffer *self, PFN_vkCmdPipelineBarrier next,
                              VkCommandBuffer commandBuffer, VkPipelineStageFlags srcStageMask,
                              VkPipelineStageFlags dstStageMask, VkDependencyFlags dependencyFlags,
                              uint32_t memoryBarrierCount, const VkMemoryBarrier *pMemoryBarriers,
@@ -463,102 +322,29 @@ void hook_CmdPipelineBarrier(struct command_buffer *buffer, PFN_vkCmdPipelineBar
                              uint32_t imageMemoryBarrierCount,
                              const VkImageMemoryBarrier *pImageMemoryBarriers)
 {
-    struct converted out;
-    bool own = record_is_inside(buffer) || buffer->sync->mode == SYNC_REPORT ||
-               has_chain1(memoryBarrierCount, pMemoryBarriers, bufferMemoryBarrierCount,
-                          pBufferMemoryBarriers, imageMemoryBarrierCount, pImageMemoryBarriers) ||
-               !begin(buffer, &out, imageMemoryBarrierCount) ||
-               !convert1(buffer, &out, srcStageMask, dstStageMask, dependencyFlags, memoryBarrierCount,
-                         pMemoryBarriers, bufferMemoryBarrierCount, pBufferMemoryBarriers);
-    for (uint32_t i = 0; i < imageMemoryBarrierCount; i++) {
-        VkImageMemoryBarrier2 barrier = image_barrier2(&pImageMemoryBarriers[i], srcStageMask, dstStageMask);
-        if (own)
-            follow_own(buffer, COMMAND_CmdPipelineBarrier, &barrier, buffer->sync->mode == SYNC_REPAIR);
-        else
-            follow(buffer, &out, COMMAND_CmdPipelineBarrier, &barrier);
-    }
-    if (!own && finish(buffer, &out))
-        return;
-    give_down(buffer, imageMemoryBarrierCount);
-    next(commandBuffer, srcStageMask, dstStageMask, dependencyFlags, memoryBarrierCount, pMemoryBarriers,
-         bufferMemoryBarrierCount, pBufferMemoryBarriers, imageMemoryBarrierCount, pImageMemoryBarriers);
+    struct record_call call = {
+        .command = COMMAND_CmdPipelineBarrier,
+        .origin = BARRIER_SYNC1,
+        .flags = dependencyFlags,
+        .source1 = srcStageMask,
+        .destination1 = dstStageMask,
+        .memory_count = memoryBarrierCount,
+        .buffer_count = bufferMemoryBarrierCount,
+        .image_count = imageMemoryBarrierCount,
+        .memory = pMemoryBarriers,
+        .buffers = pBufferMemoryBarriers,
+        .images = pImageMemoryBarriers,
+    };
+    if (record_barriers(self, &call))
+        next(commandBuffer, srcStageMask, dstStageMask, dependencyFlags, memoryBarrierCount, pMemoryBarriers,
+             bufferMemoryBarrierCount, pBufferMemoryBarriers, imageMemoryBarrierCount, pImageMemoryBarriers);
 }
 
-void hook_CmdPipelineBarrier2(struct command_buffer *buffer, PFN_vkCmdPipelineBarrier2 next,
+void hook_CmdPipelineBarrier2(struct command_buffer *self, PFN_vkCmdPipelineBarrier2 next,
                               VkCommandBuffer commandBuffer, const VkDependencyInfo *pDependencyInfo)
 {
-    const VkDependencyInfo *info = pDependencyInfo;
-    struct converted out;
-    bool own = record_is_inside(buffer) || buffer->sync->mode == SYNC_REPORT || has_chain2(info) ||
-               !begin(buffer, &out, info->imageMemoryBarrierCount);
-    for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
-        if (own)
-            follow_own(buffer, COMMAND_CmdPipelineBarrier2, &info->pImageMemoryBarriers[i],
-                       buffer->sync->mode == SYNC_REPAIR);
-        else
-            follow(buffer, &out, COMMAND_CmdPipelineBarrier2, &info->pImageMemoryBarriers[i]);
-    }
-    if (!own) {
-        out.call = (struct barrier_call){
-            .origin = BARRIER_SYNC2,
-            .flags = info->dependencyFlags,
-            .memory_count = info->memoryBarrierCount,
-            .buffer_count = info->bufferMemoryBarrierCount,
-            .memory = info->pMemoryBarriers,
-            .buffers = info->pBufferMemoryBarriers,
-        };
-        if (finish(buffer, &out))
-            return;
-    }
-    give_down(buffer, info->imageMemoryBarrierCount);
-    next(commandBuffer, pDependencyInfo);
-}
-
-/* --- Events: never rewritten --- */
-
-void hook_CmdWaitEvents(struct command_buffer *buffer, PFN_vkCmdWaitEvents next,
-                        VkCommandBuffer commandBuffer, uint32_t eventCount, const VkEvent *pEvents,
-                        VkPipelineStageFlags srcStageMask, VkPipelineStageFlags dstStageMask,
-                        uint32_t memoryBarrierCount, const VkMemoryBarrier *pMemoryBarriers,
-                        uint32_t bufferMemoryBarrierCount, const VkBufferMemoryBarrier *pBufferMemoryBarriers,
-                        uint32_t imageMemoryBarrierCount, const VkImageMemoryBarrier *pImageMemoryBarriers)
-{
-    for (uint32_t i = 0; i < imageMemoryBarrierCount; i++) {
-        VkImageMemoryBarrier2 barrier = image_barrier2(&pImageMemoryBarriers[i], srcStageMask, dstStageMask);
-        follow_own(buffer, COMMAND_CmdWaitEvents, &barrier, true);
-    }
-    record_flush(buffer);
-    next(commandBuffer, eventCount, pEvents, srcStageMask, dstStageMask, memoryBarrierCount, pMemoryBarriers,
-         bufferMemoryBarrierCount, pBufferMemoryBarriers, imageMemoryBarrierCount, pImageMemoryBarriers);
-}
-
-/* The transition of the pair of a set and a wait happens between them: what it needs must be there at the
- * set. */
-void hook_CmdSetEvent2(struct command_buffer *buffer, PFN_vkCmdSetEvent2 next, VkCommandBuffer commandBuffer,
-                       VkEvent event, const VkDependencyInfo *pDependencyInfo)
-{
-    for (uint32_t i = 0; i < pDependencyInfo->imageMemoryBarrierCount; i++) {
-        const VkImageMemoryBarrier2 *barrier = &pDependencyInfo->pImageMemoryBarriers[i];
-        struct image *image = image_find(buffer->sync, barrier->image);
-        struct contract_image *part;
-        struct subresource_range range;
-        if (!image || layout_is_initial(barrier->oldLayout) || transfers_ownership(barrier) ||
-            !find_part(buffer, image, barrier, &part, &range))
-            continue;
-        record_use(buffer, COMMAND_CmdSetEvent2, image, &range, barrier->oldLayout, barrier->srcStageMask,
-                   barrier->srcAccessMask);
-    }
-    record_flush(buffer);
-    next(commandBuffer, event, pDependencyInfo);
-}
-
-void hook_CmdWaitEvents2(struct command_buffer *buffer, PFN_vkCmdWaitEvents2 next,
-                         VkCommandBuffer commandBuffer, uint32_t eventCount, const VkEvent *pEvents,
-                         const VkDependencyInfo *pDependencyInfos)
-{
-    for (uint32_t i = 0; i < eventCount; i++)
-        for (uint32_t j = 0; j < pDependencyInfos[i].imageMemoryBarrierCount; j++)
-            follow_own(buffer, COMMAND_CmdWaitEvents2, &pDependencyInfos[i].pImageMemoryBarriers[j], true);
-    record_flush(buffer);
-    next(commandBuffer, eventCount, pEvents, pDependencyInfos);
+    struct record_call call = record_call_of_info(COMMAND_CmdPipelineBarrier2, pDependencyInfo);
+    call.next = next;
+    if (record_barriers(self, &call))
+        next(commandBuffer, pDependencyInfo);
 }

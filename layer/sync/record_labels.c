@@ -1,30 +1,28 @@
-/* Debug labels: which are open where a fault is found. */
+/* Debug labels: where in its frame the application says it is. */
 #include <stdio.h>
 #include <string.h>
 
 #include "sync/record.h"
 
-#define PATH_SIZE 512
-
-/* Room for one more path; the first is "". */
-static bool reserve(struct command_buffer *buffer)
+static bool has_room(struct command_buffer *buffer)
 {
     if (buffer->label_count < buffer->label_capacity)
         return true;
     uint32_t capacity = buffer->label_capacity ? 2 * buffer->label_capacity : 16;
+    /* struct use keeps a label in 16 bits. */
     if (capacity > UINT16_MAX)
         return false;
     const char **labels = arena_alloc(&buffer->arena, capacity * sizeof(*labels));
     uint32_t *parents = arena_alloc(&buffer->arena, capacity * sizeof(*parents));
     if (!labels || !parents)
         return false;
-    if (buffer->label_count) {
-        memcpy(labels, buffer->labels, buffer->label_count * sizeof(*labels));
-        memcpy(parents, buffer->label_parents, buffer->label_count * sizeof(*parents));
-    } else {
+    if (!buffer->label_count) {
         labels[0] = "";
         parents[0] = 0;
         buffer->label_count = 1;
+    } else {
+        memcpy(labels, buffer->labels, buffer->label_count * sizeof(*labels));
+        memcpy(parents, buffer->label_parents, buffer->label_count * sizeof(*parents));
     }
     buffer->labels = labels;
     buffer->label_parents = parents;
@@ -32,44 +30,39 @@ static bool reserve(struct command_buffer *buffer)
     return true;
 }
 
-/* Where there is no room the label is left out, and so is its end, with all that begins before it: depth is
- * what has to be right. A path that is too long stays its parent's. */
-static void push(struct command_buffer *buffer, const char *name)
+static bool open_label(struct command_buffer *buffer, const char *name)
 {
-    const char *parent = buffer->label_count ? buffer->labels[buffer->label] : "";
-    size_t size = strlen(parent) + strlen(name) + 2;
-    if (buffer->labels_lost || !reserve(buffer)) {
-        buffer->labels_lost++;
-        return;
-    }
-    char *path = size < PATH_SIZE ? arena_alloc(&buffer->arena, size) : NULL;
-    if (path)
-        snprintf(path, size, "%s%s%s", parent, parent[0] ? "/" : "", name);
-    buffer->labels[buffer->label_count] = path ? path : buffer->labels[buffer->label];
+    if (!has_room(buffer))
+        return false;
+    const char *around = buffer->labels[buffer->label];
+    size_t size = strlen(around) + strlen(name) + 2;
+    char *path = arena_alloc(&buffer->arena, size);
+    if (!path)
+        return false;
+    snprintf(path, size, "%s%s%s", around, around[0] ? "/" : "", name);
+    buffer->labels[buffer->label_count] = path;
     buffer->label_parents[buffer->label_count] = buffer->label;
     buffer->label = buffer->label_count++;
+    return true;
 }
 
-static void pop(struct command_buffer *buffer)
-{
-    if (buffer->labels_lost)
-        buffer->labels_lost--;
-    else if (buffer->label)
-        buffer->label = buffer->label_parents[buffer->label];
-}
-
-void hook_CmdBeginDebugUtilsLabelEXT(struct command_buffer *buffer, PFN_vkCmdBeginDebugUtilsLabelEXT next,
+void hook_CmdBeginDebugUtilsLabelEXT(struct command_buffer *self, PFN_vkCmdBeginDebugUtilsLabelEXT next,
                                      VkCommandBuffer commandBuffer, const VkDebugUtilsLabelEXT *pLabelInfo)
 {
-    record_flush(buffer);
-    push(buffer, pLabelInfo->pLabelName ? pLabelInfo->pLabelName : "");
+    record_flush(self);
+    if (self->untold_labels || !open_label(self, pLabelInfo->pLabelName))
+        self->untold_labels++;
     next(commandBuffer, pLabelInfo);
 }
 
-void hook_CmdEndDebugUtilsLabelEXT(struct command_buffer *buffer, PFN_vkCmdEndDebugUtilsLabelEXT next,
+/* One that another command buffer has begun may be ended here (spec, vkCmdEndDebugUtilsLabelEXT). */
+void hook_CmdEndDebugUtilsLabelEXT(struct command_buffer *self, PFN_vkCmdEndDebugUtilsLabelEXT next,
                                    VkCommandBuffer commandBuffer)
 {
-    record_flush(buffer);
-    pop(buffer);
+    record_flush(self);
+    if (self->untold_labels)
+        self->untold_labels--;
+    else if (self->label)
+        self->label = self->label_parents[self->label];
     next(commandBuffer);
 }

@@ -1,196 +1,175 @@
 /* Copies, blits, resolves and clears. */
 #include "sync/record.h"
 
+#define READ VK_ACCESS_2_TRANSFER_READ_BIT
+#define WRITE VK_ACCESS_2_TRANSFER_WRITE_BIT
 #define COPY VK_PIPELINE_STAGE_2_COPY_BIT
 #define BLIT VK_PIPELINE_STAGE_2_BLIT_BIT
 #define RESOLVE VK_PIPELINE_STAGE_2_RESOLVE_BIT
 #define CLEAR VK_PIPELINE_STAGE_2_CLEAR_BIT
-#define READ VK_ACCESS_2_TRANSFER_READ_BIT
-#define WRITE VK_ACCESS_2_TRANSFER_WRITE_BIT
 
-/* One image of a command and how all its regions use it. */
-struct side {
-    struct command_buffer *buffer;
-    enum sync_command command;
-    struct image *image;
-    VkImageLayout layout;
-    VkPipelineStageFlags2 stages;
-    VkAccessFlags2 access;
-};
-
-static struct side side_of(struct command_buffer *buffer, enum sync_command command, VkImage image,
-                           VkImageLayout layout, VkPipelineStageFlags2 stages, VkAccessFlags2 access)
+static bool same_layers(const VkImageSubresourceLayers *a, const VkImageSubresourceLayers *b)
 {
-    return (struct side){buffer, command, image_find(buffer->sync, image), layout, stages, access};
+    return a->aspectMask == b->aspectMask && a->mipLevel == b->mipLevel &&
+           a->baseArrayLayer == b->baseArrayLayer && a->layerCount == b->layerCount;
 }
 
-static void use(const struct side *side, const VkImageSubresourceLayers *layers)
+/* `layers` is that of the first of `count` regions, which are `stride` bytes each. */
+static void use(struct command_buffer *buffer, enum sync_command command, VkPipelineStageFlags2 stages,
+                VkAccessFlags2 access, VkImage image, VkImageLayout layout, uint32_t count,
+                const VkImageSubresourceLayers *layers, size_t stride)
 {
-    record_use_layers(side->buffer, side->command, side->image, layers, side->layout, side->stages,
-                      side->access);
-}
-
-/* The regions of every command that has two images begin with the source's layers, and name the destination's
- * later: this is written for each kind, since their structures share nothing else. */
-#define USE_BOTH(regions, count, source, destination)                                                        \
-    for (uint32_t i = 0; i < (count); i++) {                                                                 \
-        use(&(source), &(regions)[i].srcSubresource);                                                        \
-        use(&(destination), &(regions)[i].dstSubresource);                                                   \
+    const VkImageSubresourceLayers *last = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const void *next = (const char *)layers + i * stride;
+        if (!last || !same_layers(next, last))
+            record_use_layers(buffer, command, image, next, layout, stages, access);
+        last = next;
     }
+}
 
-void hook_CmdCopyImage(struct command_buffer *buffer, PFN_vkCmdCopyImage next, VkCommandBuffer commandBuffer,
+void hook_CmdCopyImage(struct command_buffer *self, PFN_vkCmdCopyImage next, VkCommandBuffer commandBuffer,
                        VkImage srcImage, VkImageLayout srcImageLayout, VkImage dstImage,
                        VkImageLayout dstImageLayout, uint32_t regionCount, const VkImageCopy *pRegions)
 {
-    struct side source = side_of(buffer, COMMAND_CmdCopyImage, srcImage, srcImageLayout, COPY, READ);
-    struct side destination = side_of(buffer, COMMAND_CmdCopyImage, dstImage, dstImageLayout, COPY, WRITE);
-    USE_BOTH(pRegions, regionCount, source, destination)
-    record_flush(buffer);
+    use(self, COMMAND_CmdCopyImage, COPY, READ, srcImage, srcImageLayout, regionCount,
+        &pRegions->srcSubresource, sizeof(*pRegions));
+    use(self, COMMAND_CmdCopyImage, COPY, WRITE, dstImage, dstImageLayout, regionCount,
+        &pRegions->dstSubresource, sizeof(*pRegions));
+    record_flush(self);
     next(commandBuffer, srcImage, srcImageLayout, dstImage, dstImageLayout, regionCount, pRegions);
 }
 
-void hook_CmdCopyImage2(struct command_buffer *buffer, PFN_vkCmdCopyImage2 next,
-                        VkCommandBuffer commandBuffer, const VkCopyImageInfo2 *info)
+void hook_CmdCopyImage2(struct command_buffer *self, PFN_vkCmdCopyImage2 next, VkCommandBuffer commandBuffer,
+                        const VkCopyImageInfo2 *info)
 {
-    struct side source =
-        side_of(buffer, COMMAND_CmdCopyImage2, info->srcImage, info->srcImageLayout, COPY, READ);
-    struct side destination =
-        side_of(buffer, COMMAND_CmdCopyImage2, info->dstImage, info->dstImageLayout, COPY, WRITE);
-    USE_BOTH(info->pRegions, info->regionCount, source, destination)
-    record_flush(buffer);
+    use(self, COMMAND_CmdCopyImage2, COPY, READ, info->srcImage, info->srcImageLayout, info->regionCount,
+        &info->pRegions->srcSubresource, sizeof(*info->pRegions));
+    use(self, COMMAND_CmdCopyImage2, COPY, WRITE, info->dstImage, info->dstImageLayout, info->regionCount,
+        &info->pRegions->dstSubresource, sizeof(*info->pRegions));
+    record_flush(self);
     next(commandBuffer, info);
 }
 
-void hook_CmdBlitImage(struct command_buffer *buffer, PFN_vkCmdBlitImage next, VkCommandBuffer commandBuffer,
+void hook_CmdBlitImage(struct command_buffer *self, PFN_vkCmdBlitImage next, VkCommandBuffer commandBuffer,
                        VkImage srcImage, VkImageLayout srcImageLayout, VkImage dstImage,
                        VkImageLayout dstImageLayout, uint32_t regionCount, const VkImageBlit *pRegions,
                        VkFilter filter)
 {
-    struct side source = side_of(buffer, COMMAND_CmdBlitImage, srcImage, srcImageLayout, BLIT, READ);
-    struct side destination = side_of(buffer, COMMAND_CmdBlitImage, dstImage, dstImageLayout, BLIT, WRITE);
-    USE_BOTH(pRegions, regionCount, source, destination)
-    record_flush(buffer);
+    use(self, COMMAND_CmdBlitImage, BLIT, READ, srcImage, srcImageLayout, regionCount,
+        &pRegions->srcSubresource, sizeof(*pRegions));
+    use(self, COMMAND_CmdBlitImage, BLIT, WRITE, dstImage, dstImageLayout, regionCount,
+        &pRegions->dstSubresource, sizeof(*pRegions));
+    record_flush(self);
     next(commandBuffer, srcImage, srcImageLayout, dstImage, dstImageLayout, regionCount, pRegions, filter);
 }
 
-void hook_CmdBlitImage2(struct command_buffer *buffer, PFN_vkCmdBlitImage2 next,
-                        VkCommandBuffer commandBuffer, const VkBlitImageInfo2 *info)
+void hook_CmdBlitImage2(struct command_buffer *self, PFN_vkCmdBlitImage2 next, VkCommandBuffer commandBuffer,
+                        const VkBlitImageInfo2 *info)
 {
-    struct side source =
-        side_of(buffer, COMMAND_CmdBlitImage2, info->srcImage, info->srcImageLayout, BLIT, READ);
-    struct side destination =
-        side_of(buffer, COMMAND_CmdBlitImage2, info->dstImage, info->dstImageLayout, BLIT, WRITE);
-    USE_BOTH(info->pRegions, info->regionCount, source, destination)
-    record_flush(buffer);
+    use(self, COMMAND_CmdBlitImage2, BLIT, READ, info->srcImage, info->srcImageLayout, info->regionCount,
+        &info->pRegions->srcSubresource, sizeof(*info->pRegions));
+    use(self, COMMAND_CmdBlitImage2, BLIT, WRITE, info->dstImage, info->dstImageLayout, info->regionCount,
+        &info->pRegions->dstSubresource, sizeof(*info->pRegions));
+    record_flush(self);
     next(commandBuffer, info);
 }
 
-void hook_CmdResolveImage(struct command_buffer *buffer, PFN_vkCmdResolveImage next,
-                          VkCommandBuffer commandBuffer, VkImage srcImage, VkImageLayout srcImageLayout,
-                          VkImage dstImage, VkImageLayout dstImageLayout, uint32_t regionCount,
-                          const VkImageResolve *pRegions)
-{
-    struct side source = side_of(buffer, COMMAND_CmdResolveImage, srcImage, srcImageLayout, RESOLVE, READ);
-    struct side destination =
-        side_of(buffer, COMMAND_CmdResolveImage, dstImage, dstImageLayout, RESOLVE, WRITE);
-    USE_BOTH(pRegions, regionCount, source, destination)
-    record_flush(buffer);
-    next(commandBuffer, srcImage, srcImageLayout, dstImage, dstImageLayout, regionCount, pRegions);
-}
-
-void hook_CmdResolveImage2(struct command_buffer *buffer, PFN_vkCmdResolveImage2 next,
-                           VkCommandBuffer commandBuffer, const VkResolveImageInfo2 *info)
-{
-    struct side source =
-        side_of(buffer, COMMAND_CmdResolveImage2, info->srcImage, info->srcImageLayout, RESOLVE, READ);
-    struct side destination =
-        side_of(buffer, COMMAND_CmdResolveImage2, info->dstImage, info->dstImageLayout, RESOLVE, WRITE);
-    USE_BOTH(info->pRegions, info->regionCount, source, destination)
-    record_flush(buffer);
-    next(commandBuffer, info);
-}
-
-void hook_CmdCopyBufferToImage(struct command_buffer *buffer, PFN_vkCmdCopyBufferToImage next,
+void hook_CmdCopyBufferToImage(struct command_buffer *self, PFN_vkCmdCopyBufferToImage next,
                                VkCommandBuffer commandBuffer, VkBuffer srcBuffer, VkImage dstImage,
                                VkImageLayout dstImageLayout, uint32_t regionCount,
                                const VkBufferImageCopy *pRegions)
 {
-    struct side side = side_of(buffer, COMMAND_CmdCopyBufferToImage, dstImage, dstImageLayout, COPY, WRITE);
-    for (uint32_t i = 0; i < regionCount; i++)
-        use(&side, &pRegions[i].imageSubresource);
-    record_flush(buffer);
+    use(self, COMMAND_CmdCopyBufferToImage, COPY, WRITE, dstImage, dstImageLayout, regionCount,
+        &pRegions->imageSubresource, sizeof(*pRegions));
+    record_flush(self);
     next(commandBuffer, srcBuffer, dstImage, dstImageLayout, regionCount, pRegions);
 }
 
-void hook_CmdCopyBufferToImage2(struct command_buffer *buffer, PFN_vkCmdCopyBufferToImage2 next,
+void hook_CmdCopyBufferToImage2(struct command_buffer *self, PFN_vkCmdCopyBufferToImage2 next,
                                 VkCommandBuffer commandBuffer, const VkCopyBufferToImageInfo2 *info)
 {
-    struct side side =
-        side_of(buffer, COMMAND_CmdCopyBufferToImage2, info->dstImage, info->dstImageLayout, COPY, WRITE);
-    for (uint32_t i = 0; i < info->regionCount; i++)
-        use(&side, &info->pRegions[i].imageSubresource);
-    record_flush(buffer);
+    use(self, COMMAND_CmdCopyBufferToImage2, COPY, WRITE, info->dstImage, info->dstImageLayout,
+        info->regionCount, &info->pRegions->imageSubresource, sizeof(*info->pRegions));
+    record_flush(self);
     next(commandBuffer, info);
 }
 
-void hook_CmdCopyImageToBuffer(struct command_buffer *buffer, PFN_vkCmdCopyImageToBuffer next,
+void hook_CmdCopyImageToBuffer(struct command_buffer *self, PFN_vkCmdCopyImageToBuffer next,
                                VkCommandBuffer commandBuffer, VkImage srcImage, VkImageLayout srcImageLayout,
                                VkBuffer dstBuffer, uint32_t regionCount, const VkBufferImageCopy *pRegions)
 {
-    struct side side = side_of(buffer, COMMAND_CmdCopyImageToBuffer, srcImage, srcImageLayout, COPY, READ);
-    for (uint32_t i = 0; i < regionCount; i++)
-        use(&side, &pRegions[i].imageSubresource);
-    record_flush(buffer);
+    use(self, COMMAND_CmdCopyImageToBuffer, COPY, READ, srcImage, srcImageLayout, regionCount,
+        &pRegions->imageSubresource, sizeof(*pRegions));
+    record_flush(self);
     next(commandBuffer, srcImage, srcImageLayout, dstBuffer, regionCount, pRegions);
 }
 
-void hook_CmdCopyImageToBuffer2(struct command_buffer *buffer, PFN_vkCmdCopyImageToBuffer2 next,
+void hook_CmdCopyImageToBuffer2(struct command_buffer *self, PFN_vkCmdCopyImageToBuffer2 next,
                                 VkCommandBuffer commandBuffer, const VkCopyImageToBufferInfo2 *info)
 {
-    struct side side =
-        side_of(buffer, COMMAND_CmdCopyImageToBuffer2, info->srcImage, info->srcImageLayout, COPY, READ);
-    for (uint32_t i = 0; i < info->regionCount; i++)
-        use(&side, &info->pRegions[i].imageSubresource);
-    record_flush(buffer);
+    use(self, COMMAND_CmdCopyImageToBuffer2, COPY, READ, info->srcImage, info->srcImageLayout,
+        info->regionCount, &info->pRegions->imageSubresource, sizeof(*info->pRegions));
+    record_flush(self);
     next(commandBuffer, info);
 }
 
-void hook_CmdCopyMemoryToImageIndirectNV(struct command_buffer *buffer,
+void hook_CmdResolveImage(struct command_buffer *self, PFN_vkCmdResolveImage next,
+                          VkCommandBuffer commandBuffer, VkImage srcImage, VkImageLayout srcImageLayout,
+                          VkImage dstImage, VkImageLayout dstImageLayout, uint32_t regionCount,
+                          const VkImageResolve *pRegions)
+{
+    use(self, COMMAND_CmdResolveImage, RESOLVE, READ, srcImage, srcImageLayout, regionCount,
+        &pRegions->srcSubresource, sizeof(*pRegions));
+    use(self, COMMAND_CmdResolveImage, RESOLVE, WRITE, dstImage, dstImageLayout, regionCount,
+        &pRegions->dstSubresource, sizeof(*pRegions));
+    record_flush(self);
+    next(commandBuffer, srcImage, srcImageLayout, dstImage, dstImageLayout, regionCount, pRegions);
+}
+
+void hook_CmdResolveImage2(struct command_buffer *self, PFN_vkCmdResolveImage2 next,
+                           VkCommandBuffer commandBuffer, const VkResolveImageInfo2 *info)
+{
+    use(self, COMMAND_CmdResolveImage2, RESOLVE, READ, info->srcImage, info->srcImageLayout,
+        info->regionCount, &info->pRegions->srcSubresource, sizeof(*info->pRegions));
+    use(self, COMMAND_CmdResolveImage2, RESOLVE, WRITE, info->dstImage, info->dstImageLayout,
+        info->regionCount, &info->pRegions->dstSubresource, sizeof(*info->pRegions));
+    record_flush(self);
+    next(commandBuffer, info);
+}
+
+void hook_CmdCopyMemoryToImageIndirectNV(struct command_buffer *self,
                                          PFN_vkCmdCopyMemoryToImageIndirectNV next,
                                          VkCommandBuffer commandBuffer, VkDeviceAddress copyBufferAddress,
                                          uint32_t copyCount, uint32_t stride, VkImage dstImage,
                                          VkImageLayout dstImageLayout,
                                          const VkImageSubresourceLayers *pImageSubresources)
 {
-    struct side side =
-        side_of(buffer, COMMAND_CmdCopyMemoryToImageIndirectNV, dstImage, dstImageLayout, COPY, WRITE);
-    for (uint32_t i = 0; i < copyCount; i++)
-        use(&side, &pImageSubresources[i]);
-    record_flush(buffer);
+    use(self, COMMAND_CmdCopyMemoryToImageIndirectNV, COPY, WRITE, dstImage, dstImageLayout, copyCount,
+        pImageSubresources, sizeof(*pImageSubresources));
+    record_flush(self);
     next(commandBuffer, copyBufferAddress, copyCount, stride, dstImage, dstImageLayout, pImageSubresources);
 }
 
-void hook_CmdClearColorImage(struct command_buffer *buffer, PFN_vkCmdClearColorImage next,
+void hook_CmdClearColorImage(struct command_buffer *self, PFN_vkCmdClearColorImage next,
                              VkCommandBuffer commandBuffer, VkImage image, VkImageLayout imageLayout,
                              const VkClearColorValue *pColor, uint32_t rangeCount,
                              const VkImageSubresourceRange *pRanges)
 {
-    struct image *known = image_find(buffer->sync, image);
     for (uint32_t i = 0; i < rangeCount; i++)
-        record_use_range(buffer, COMMAND_CmdClearColorImage, known, &pRanges[i], imageLayout, CLEAR, WRITE);
-    record_flush(buffer);
+        record_use_range(self, COMMAND_CmdClearColorImage, image, &pRanges[i], imageLayout, CLEAR, WRITE);
+    record_flush(self);
     next(commandBuffer, image, imageLayout, pColor, rangeCount, pRanges);
 }
 
-void hook_CmdClearDepthStencilImage(struct command_buffer *buffer, PFN_vkCmdClearDepthStencilImage next,
+void hook_CmdClearDepthStencilImage(struct command_buffer *self, PFN_vkCmdClearDepthStencilImage next,
                                     VkCommandBuffer commandBuffer, VkImage image, VkImageLayout imageLayout,
                                     const VkClearDepthStencilValue *pDepthStencil, uint32_t rangeCount,
                                     const VkImageSubresourceRange *pRanges)
 {
-    struct image *known = image_find(buffer->sync, image);
     for (uint32_t i = 0; i < rangeCount; i++)
-        record_use_range(buffer, COMMAND_CmdClearDepthStencilImage, known, &pRanges[i], imageLayout, CLEAR,
+        record_use_range(self, COMMAND_CmdClearDepthStencilImage, image, &pRanges[i], imageLayout, CLEAR,
                          WRITE);
-    record_flush(buffer);
+    record_flush(self);
     next(commandBuffer, image, imageLayout, pDepthStencil, rangeCount, pRanges);
 }

@@ -141,7 +141,8 @@ static void set_unknown(struct submission *submission, struct image *image)
 /* `to` gets the contents of `from`, whatever its shape was. */
 static bool copy_map(struct subresource_map *to, const struct subresource_map *from)
 {
-    subresource_map_set_all(to, &unknown);
+    /* Uniform, in any shape. */
+    to->count = 1;
     to->shape = from->shape;
     return subresource_map_copy(to, from);
 }
@@ -153,6 +154,8 @@ static bool undos_grow(struct submission *submission)
     if (!grow(&submission->undos, &submission->undo_capacity, submission->undo_count + 1,
               sizeof(struct undo)))
         return false;
+    if (submission->undo_capacity == capacity)
+        return true;
     for (uint32_t i = capacity; i < submission->undo_capacity; i++)
         subresource_map_init(&submission->undos[i].map, &smallest, sizeof(struct access),
                              &submission->undos[i].first, NULL);

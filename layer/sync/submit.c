@@ -157,6 +157,7 @@ VkResult hook_QueueSubmit(struct device *self, PFN_vkQueueSubmit next, VkQueue q
     submission_report(submission);
     VkResult result = next(queue, submitCount, infos, fence);
     submitted(submission, patched, result);
+    instance_deliver_messages(self->instance);
     return result;
 }
 
@@ -180,6 +181,7 @@ VkResult hook_QueueSubmit2(struct device *self, PFN_vkQueueSubmit2 next, VkQueue
     submission_report(submission);
     VkResult result = next(queue, submitCount, infos, fence);
     submitted(submission, patched, result);
+    instance_deliver_messages(self->instance);
     return result;
 }
 

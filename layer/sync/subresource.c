@@ -169,12 +169,6 @@ static void unite(struct subresource_map *map)
     map->count = kept + 1;
 }
 
-static bool is_whole(const struct subresource_map *map, const struct subresource_range *range)
-{
-    return range->aspects == (1u << map->shape.aspects) - 1 && range->mip_count == map->shape.mips &&
-           range->layer_count == map->shape.layers;
-}
-
 /* The range as stretches of indices: one for each aspect where it has all layers, else one for each mip. */
 struct stretch {
     uint32_t aspect, mip, mip_count;
@@ -299,8 +293,9 @@ bool subresource_map_update(struct subresource_map *map, const struct subresourc
                             subresource_visit visit, void *context)
 {
     struct stretch stretch;
-    if (map->count == 1 && is_whole(map, range)) {
-        visit(context, range, map->first);
+    void *single = subresource_map_single(map, range);
+    if (single) {
+        visit(context, range, single);
         return true;
     }
     if (!reserve(map, map->count + splits(map, range)))
@@ -320,7 +315,8 @@ void subresource_map_set_all(struct subresource_map *map, const void *value)
 bool subresource_map_copy(struct subresource_map *to, const struct subresource_map *from)
 {
     if (from->count == 1) {
-        subresource_map_set_all(to, from->first);
+        to->count = 1;
+        memcpy(to->first, from->first, to->value_size);
         return true;
     }
     if (!reserve(to, from->count))

@@ -7,6 +7,7 @@
 #define RC_SYNC_SUBRESOURCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct arena;
@@ -48,6 +49,21 @@ struct subresource_map {
 void subresource_map_init(struct subresource_map *map, const struct subresource_shape *shape,
                           uint32_t value_size, void *first, struct arena *arena);
 void subresource_map_finish(struct subresource_map *map);
+
+static inline bool subresource_range_is_all(const struct subresource_shape *shape,
+                                            const struct subresource_range *range)
+{
+    return range->aspects == (1u << shape->aspects) - 1 && range->mip_count == shape->mips &&
+           range->layer_count == shape->layers;
+}
+
+/* The one value of the range where the map is uniform and the range is all of it, else NULL. To change it is
+ * an update. Inline: so it is with most images, most of the time. */
+static inline void *subresource_map_single(const struct subresource_map *map,
+                                           const struct subresource_range *range)
+{
+    return map->count == 1 && subresource_range_is_all(&map->shape, range) ? map->first : NULL;
+}
 
 /* Called with rectangles that together are the range asked for, each subresource once; `value` is that of the
  * rectangle alone. As few as the runs allow: where a run covers several whole mips, or both aspects alike and

@@ -1,16 +1,6 @@
-/* What recording and submitting cost, on whatever driver the loader finds; run it with and without a layer
- * (bench_barriers.py). One process measures one kind:
- *   bench_barriers KIND [--rounds N] [--images N] [--alive N] [--threads N]
- *     split     16 barrier calls of one image each, 200 times a command buffer; per call
- *     joined    the same barriers in one call; per image
- *     alone     one barrier call between two fills of a buffer; per call
- *     copy      a copy between two images that are in the right layouts; per call
- *     rendering a rendering instance of one attachment; per begin and end
- *     fill      nothing that the barrier half looks at; per call
- *     submit    a command buffer that uses --images images, nothing to repair, while --alive images exist;
- * per submit stripped  the same without its barriers: every submit is repaired; per submit threads   "alone"
- * on --threads threads at once; per call and thread Prints nanoseconds of CPU time of the thread (median over
- * rounds), and instructions where the kernel counts them. */
+/* What recording and submitting cost, on whatever driver the loader finds; bench_barriers.py runs it with and
+ * without a layer. One process measures one kind and prints nanoseconds of CPU time of the thread (median
+ * over rounds), and instructions where the kernel counts them. */
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -24,6 +14,20 @@
 #include <unistd.h>
 
 #include <vulkan/vulkan.h>
+
+static const char usage[] =
+    "usage: bench_barriers KIND [--rounds N] [--images N] [--alive N] [--threads N]\n"
+    "  split      16 barrier calls of one image each, 200 times a command buffer; per call\n"
+    "  joined     the same barriers in one call; per image\n"
+    "  alone      one barrier call between two fills of a buffer; per call\n"
+    "  copy       a copy between two images that are in the right layouts; per call\n"
+    "  rendering  a rendering instance of one attachment; per begin and end\n"
+    "  dispatch   a dispatch that uses nothing; per call\n"
+    "  fill       nothing that the barrier half looks at; per call\n"
+    "  submit     a command buffer that uses --images images, nothing to repair, while --alive exist; per "
+    "submit\n"
+    "  stripped   the same without its barriers: every submit is repaired; per submit\n"
+    "  threads    'alone' on --threads threads at once; wall time per call and thread\n";
 
 #define STEPS 200
 #define SPLIT 16
@@ -43,6 +47,8 @@ struct bench {
     VkBuffer buffer;
     VkDeviceMemory buffer_memory;
     VkCommandPool pool;
+    VkPipelineLayout layout;
+    VkPipeline pipeline; /* of compute */
     PFN_vkCmdBeginRendering begin_rendering;
     PFN_vkCmdEndRendering end_rendering;
 };
@@ -245,6 +251,42 @@ static void buffer_create(struct bench *bench)
     bench->buffer_memory = bind(bench, VK_NULL_HANDLE, bench->buffer);
 }
 
+/* void main() {} */
+static const uint32_t nothing[] = {
+    0x07230203, 0x00010000, 0,  8,          0,    /* header: version 1.0, ids below 8 */
+    0x00020011, 1,                                /* capability Shader */
+    0x0003000e, 0,          1,                    /* memory model Logical GLSL450 */
+    0x0005000f, 5,          4,  0x6e69616d, 0,    /* entry point GLCompute %4 "main" */
+    0x00060010, 4,          17, 1,          1, 1, /* execution mode %4 LocalSize 1 1 1 */
+    0x00020013, 2,                                /* %2 = void */
+    0x00030021, 3,          2,                    /* %3 = function of %2 */
+    0x00050036, 2,          4,  0,          3,    /* %4 = function */
+    0x000200f8, 5,                                /* %5 = label */
+    0x000100fd, 0x00010038,                       /* return, end */
+};
+
+static void pipeline_create(struct bench *bench)
+{
+    VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+    check(vkCreatePipelineLayout(bench->device, &layout, NULL, &bench->layout), "vkCreatePipelineLayout");
+    VkShaderModuleCreateInfo module = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+        .codeSize = sizeof(nothing),
+        .pCode = nothing,
+    };
+    VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .pName = "main"},
+        .layout = bench->layout,
+    };
+    check(vkCreateShaderModule(bench->device, &module, NULL, &info.stage.module), "vkCreateShaderModule");
+    check(vkCreateComputePipelines(bench->device, VK_NULL_HANDLE, 1, &info, NULL, &bench->pipeline),
+          "vkCreateComputePipelines");
+    vkDestroyShaderModule(bench->device, info.stage.module, NULL);
+}
+
 /* --- What is recorded; each returns how many times the measured thing was done --- */
 
 static uint32_t record_split(struct bench *bench, VkCommandBuffer commands)
@@ -338,6 +380,15 @@ static uint32_t record_rendering(struct bench *bench, VkCommandBuffer commands)
         bench->end_rendering(commands);
     }
     transition(commands, &from, 1);
+    return count;
+}
+
+static uint32_t record_dispatch(struct bench *bench, VkCommandBuffer commands)
+{
+    const uint32_t count = 1000;
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, bench->pipeline);
+    for (uint32_t i = 0; i < count; i++)
+        vkCmdDispatch(commands, 1, 1, 1);
     return count;
 }
 
@@ -512,7 +563,8 @@ static const struct {
     recorder record;
 } kinds[] = {
     {"split", record_split}, {"joined", record_joined},       {"alone", record_alone},
-    {"copy", record_copy},   {"rendering", record_rendering}, {"fill", record_fill},
+    {"copy", record_copy},   {"rendering", record_rendering}, {"dispatch", record_dispatch},
+    {"fill", record_fill},
 };
 
 static struct sample measure(struct bench *bench, const char *kind)
@@ -524,7 +576,7 @@ static struct sample measure(struct bench *bench, const char *kind)
         return measure_submit(bench, kind[1] == 't');
     if (strcmp(kind, "threads") == 0)
         return measure_threads(bench);
-    fprintf(stderr, "bench_barriers: no kind '%s'\n", kind);
+    fputs(usage, stderr);
     exit(2);
 }
 
@@ -543,7 +595,7 @@ int main(int count, char **arguments)
         else if (strcmp(arguments[i], "--threads") == 0 && value && value <= MAX_THREADS)
             bench.threads = value;
         else {
-            fprintf(stderr, "bench_barriers: what is '%s %s'?\n", arguments[i], arguments[i + 1]);
+            fputs(usage, stderr);
             return 2;
         }
     }
@@ -553,6 +605,7 @@ int main(int count, char **arguments)
     bench.pool = pool_create(&bench);
     images_create(&bench);
     buffer_create(&bench);
+    pipeline_create(&bench);
     struct sample result = measure(&bench, kind);
     printf("{\"kind\":\"%s\",\"ns\":%.1f,\"instructions\":%.1f}\n", kind, result.ns, result.instructions);
     check(vkDeviceWaitIdle(bench.device), "vkDeviceWaitIdle");
@@ -561,6 +614,8 @@ int main(int count, char **arguments)
         vkDestroyImage(bench.device, bench.all[i], NULL);
         vkFreeMemory(bench.device, bench.memories[i], NULL);
     }
+    vkDestroyPipeline(bench.device, bench.pipeline, NULL);
+    vkDestroyPipelineLayout(bench.device, bench.layout, NULL);
     vkDestroyBuffer(bench.device, bench.buffer, NULL);
     vkFreeMemory(bench.device, bench.buffer_memory, NULL);
     vkDestroyCommandPool(bench.device, bench.pool, NULL);

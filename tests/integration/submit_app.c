@@ -4,16 +4,19 @@
 
 /* --- Instance and device --- */
 
-static void create_instance(struct submit_app *app)
+static void create_instance(struct submit_app *app, const struct submit_app_config *config)
 {
     static const char *const extensions[] = {VK_KHR_SURFACE_EXTENSION_NAME,
-                                             VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME};
+                                             VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME,
+                                             VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
     VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                      .pApplicationName = "submits",
-                                     .apiVersion = VK_API_VERSION_1_3};
+                                     .apiVersion =
+                                         config->api_version ? config->api_version : VK_API_VERSION_1_3};
     VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                 .pNext = config->instance_chain,
                                  .pApplicationInfo = &application,
-                                 .enabledExtensionCount = 2,
+                                 .enabledExtensionCount = config->debug_utils ? 3 : 2,
                                  .ppEnabledExtensionNames = extensions};
     CHECK_EQUAL(vkCreateInstance(&info, NULL, &app->instance), VK_SUCCESS);
     PFN_vkCreateHeadlessSurfaceEXT create =
@@ -34,7 +37,7 @@ static uint32_t find_family(VkPhysicalDevice physical, VkQueueFlags flags, VkQue
     return 0;
 }
 
-static void create_device(struct submit_app *app)
+static void create_device(struct submit_app *app, const struct submit_app_config *config)
 {
     static const float priorities[2] = {1, 1};
     static const char *const extensions[] = {VK_KHR_SWAPCHAIN_EXTENSION_NAME};
@@ -50,8 +53,10 @@ static void create_device(struct submit_app *app)
                                               .queueFamilyIndex = app->families[i],
                                               .queueCount = i == FAMILY_ALL ? 2 : 1,
                                               .pQueuePriorities = priorities};
-    VkPhysicalDeviceVulkan13Features features13 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .synchronization2 = VK_TRUE};
+    VkPhysicalDeviceVulkan13Features features13 = {.sType =
+                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                                                   .pNext = (void *)(uintptr_t)config->device_chain,
+                                                   .synchronization2 = VK_TRUE};
     VkPhysicalDeviceVulkan12Features features12 = {.sType =
                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                                    .pNext = &features13,
@@ -80,9 +85,14 @@ static void create_objects(struct submit_app *app)
 
 void submit_app_open(struct submit_app *app)
 {
+    submit_app_open_with(app, &(struct submit_app_config){0});
+}
+
+void submit_app_open_with(struct submit_app *app, const struct submit_app_config *config)
+{
     *app = (struct submit_app){0};
-    create_instance(app);
-    create_device(app);
+    create_instance(app, config);
+    create_device(app, config);
     create_objects(app);
     for (uint32_t i = 0; i < FAMILY_COUNT; i++) {
         VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,

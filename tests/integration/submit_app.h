@@ -40,6 +40,14 @@ struct submit_app {
     VkSwapchainKHR swapchain;
 };
 
+/* What isn't as usual. */
+struct submit_app_config {
+    const void *instance_chain; /* VkInstanceCreateInfo::pNext */
+    bool debug_utils;           /* VK_EXT_debug_utils is enabled */
+    const void *device_chain;   /* behind the device's features */
+    uint32_t api_version;       /* 1.3 */
+};
+void submit_app_open_with(struct submit_app *app, const struct submit_app_config *config);
 void submit_app_open(struct submit_app *app);
 void submit_app_close(struct submit_app *app);
 

@@ -105,6 +105,11 @@ def oracle(env, folder, name):
                FAULT_DRIVER="oracle=1;oracle_file=%s/oracle;journal=%s/journal;journal_commands=1" % (folder, folder))
 
 
+def oracle_alone(env, folder, name):
+    """Without the journal, which would grow with every call."""
+    env.update(VK_DRIVER_FILES=FAULT, VK_ICD_FILENAMES=FAULT, FAULT_DRIVER="oracle_file=%s/oracle" % folder)
+
+
 def validation(manifest, sync_key):
     def judge(env, folder, name):
         driver = FAULT if name.startswith(NEED_FAULT_DRIVER) else LAVAPIPE
@@ -139,6 +144,7 @@ class Cases:
     """One judge; the class below it names which."""
 
     judge = None
+    misjudged = ()  # correct cases that this judge is wrong about
 
     def check(self, run, what):
         self.assertEqual(run.status, 0, "%s: %s%s" % (what, run.output, run.errors))
@@ -150,8 +156,9 @@ class Cases:
                     plain, layered = (Run(type(self).judge, name, options, layer) for layer in (False, True))
                     self.check(plain, "without the layer")
                     self.check(layered, "with the layer")
-                    self.assertEqual(plain.told(), [])
-                    self.assertEqual(layered.told(), [])
+                    if name not in self.misjudged:
+                        self.assertEqual(plain.told(), [])
+                    self.assertEqual(set(layered.told()) - set(plain.told()), set())
                     self.assertEqual((plain.hash, plain.discarded), (layered.hash, layered.discarded))
                     self.assertEqual([layered.counts[key] for key in REPAIRS], [0] * len(REPAIRS), layered.events)
 
@@ -223,6 +230,26 @@ class MapLoader(unittest.TestCase):
                 self.assertEqual(layered.violations, [])
 
 
+class Stress(unittest.TestCase):
+    """L36, L39, L41, L51."""
+
+    def stress(self, *options):
+        done = Run(oracle_alone, "barrier_stress", options, True, program=os.path.join(PROGRAMS, "barrier_stress"))
+        self.assertEqual(done.status, 0, done.output + done.errors[-2000:])
+        self.assertEqual(done.violations, [])
+        self.assertEqual((done.counts["reported"], done.counts["unpatchable"]), (0, 0))
+        return done
+
+    def test_cycles(self):
+        done = self.stress("cycles", "5000" if SANITIZED else "100000")
+        before, after = map(int, re.search(r"pages=(\d+),(\d+)", done.output).groups())
+        if not SANITIZED:  # sanitizers keep what was freed
+            self.assertLess(after - before, 256)
+
+    def test_threads(self):
+        self.stress("threads", "16")
+
+
 @unittest.skipIf(SANITIZED, "the oracle judges sanitized builds")
 @unittest.skipUnless(os.path.exists(CHROMIUM) and LAVAPIPE, "no current validation here (Debian's chromium)")
 class WithCurrentValidation(Cases, unittest.TestCase):
@@ -235,6 +262,9 @@ class WithDebiansValidation(Cases, unittest.TestCase):
     judge = staticmethod(validation(
         debian_manifest() if os.path.exists(DEBIAN) else None,
         "khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT"))
+
+    # 1.4.309 asks for the right oldLayout where synchronization2 makes the barrier none of layouts.
+    misjudged = ("L13-equal-layouts",)
 
     def expects_fault(self, name):
         """1.3.239 doesn't see all of them."""

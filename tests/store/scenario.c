@@ -266,6 +266,27 @@ static int work_trim(void *context)
     return result_of(error, &problem);
 }
 
+/* --- the emergency brake --- */
+
+static int work_brake(void *context)
+{
+    const struct fixture *fixture = context;
+    struct store_problem problem;
+    int error = store_brake_set(fixture->root, FIXTURE_APPLICATION, &problem);
+    return result_of(error, &problem);
+}
+
+static void check_brake(struct fixture *fixture, enum scenario_result result)
+{
+    struct store_problem problem;
+    int64_t time;
+    int found = store_brake_find(fixture->root, FIXTURE_APPLICATION, &time, &problem);
+    assert_true(found == 0 || (found == -ENOENT && result != SCENARIO_DONE));
+    assert_int_equal(store_brake_set(fixture->root, FIXTURE_APPLICATION, &problem), 0);
+    assert_int_equal(store_brake_remove(fixture->root, FIXTURE_APPLICATION, &problem), 0);
+    check_next_save(fixture);
+}
+
 const struct scenario scenarios[] = {
     {"first save", true, prepare_nothing, work_save, check_first_save},
     {"save", true, prepare_old, work_save, check_save},
@@ -275,5 +296,6 @@ const struct scenario scenarios[] = {
     {"guard", false, prepare_old, work_guard, check_guard},
     {"death", false, prepare_death, work_open_ledger, check_open_ledger},
     {"trim", false, prepare_trim, work_trim, check_load},
+    {"brake", false, prepare_nothing, work_brake, check_brake},
 };
 const int scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);

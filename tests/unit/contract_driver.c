@@ -210,7 +210,7 @@ static int expect(const struct world *world, const struct tape *tape, uint8_t qu
         return RESOLVE_OTHER_FAMILY;
     if (matches || model_is_initial(cell->need))
         return EXPECT_NOTHING;
-    return all_ordered(world, queue, device) ? EXPECT_REPAIR : RESOLVE_UNORDERED;
+    return all_ordered(world, queue, device) ? (int)EXPECT_REPAIR : (int)RESOLVE_UNORDERED;
 }
 
 static void check_resolved(struct world *world, const struct tape *tape, uint8_t queue,

@@ -83,12 +83,6 @@ bool device_has_extension(const struct device *device, const char *name)
     return fixture.extension && strcmp(fixture.extension, name) == 0;
 }
 
-struct command_buffer *command_buffer_find(struct device_sync *sync, VkCommandBuffer handle)
-{
-    (void)sync, (void)handle;
-    return fixture.command_buffer;
-}
-
 void finding_report(struct device_sync *sync, const struct finding *finding)
 {
     /* The contract: not under the lock. */
@@ -203,6 +197,7 @@ static void each_map(void (*act)(struct handle_map *map))
     act(&fixture.sync.framebuffers);
     act(&fixture.sync.swapchains);
     act(&fixture.sync.memories);
+    act(&fixture.sync.command_buffers);
 }
 
 static int64_t live_before;

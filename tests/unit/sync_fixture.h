@@ -30,7 +30,6 @@ struct fixture {
     uint32_t destroyed_semaphores;
 
     const char *extension;                 /* that the application enabled */
-    struct command_buffer *command_buffer; /* what every VkCommandBuffer is */
     uint32_t findings;
     struct finding finding; /* the last */
     uint64_t forgotten_semaphore, forgotten_fence;

@@ -62,6 +62,27 @@ class GenerateTest(unittest.TestCase):
         for name in (old, new):
             self.assertIn("hook_ReleaseSwapchainImagesEXT(self, self->next.%s," % name[2:], hooks)
 
+    def test_every_format_has_aspects(self):
+        texts = generate(REGISTRY)
+        groups = re.findall(r"((?:    case VK_FORMAT_\w+:\n)+)        return ([^;]+);", texts["formats.c"])
+        aspects = {f: a.replace("VK_IMAGE_ASPECT_", "") for cases, a in groups for f in re.findall(r"VK_\w+", cases)}
+        with_depth = {f: a for f, a in aspects.items() if a != "COLOR_BIT"}
+        self.assertEqual(with_depth, {
+            "VK_FORMAT_D16_UNORM": "DEPTH_BIT",
+            "VK_FORMAT_X8_D24_UNORM_PACK32": "DEPTH_BIT",
+            "VK_FORMAT_D32_SFLOAT": "DEPTH_BIT",
+            "VK_FORMAT_S8_UINT": "STENCIL_BIT",
+            "VK_FORMAT_D16_UNORM_S8_UINT": "DEPTH_BIT | STENCIL_BIT",
+            "VK_FORMAT_D24_UNORM_S8_UINT": "DEPTH_BIT | STENCIL_BIT",
+            "VK_FORMAT_D32_SFLOAT_S8_UINT": "DEPTH_BIT | STENCIL_BIT",
+        })
+        with open(REGISTRY, encoding="utf-8") as file:
+            core = re.search(r'<enums name="VkFormat".*?</enums>', file.read(), re.DOTALL).group(0)
+        for name in re.findall(r'name="(VK_FORMAT_\w+)"', core):
+            if name != "VK_FORMAT_UNDEFINED":
+                self.assertIn(name, aspects)
+        self.assertEqual(aspects["VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM"], "COLOR_BIT")
+
 
 if __name__ == "__main__":
     unittest.main()

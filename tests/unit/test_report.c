@@ -726,6 +726,42 @@ static void test_file_size_limit(void **state)
     free(text);
 }
 
+static void test_faults(void **state)
+{
+    struct report *report = report_with_messenger(REPORT_ERROR);
+    struct report_message message;
+    char *text;
+
+    (void)state;
+    report_fault(report, 0xfedcba98, "wrong: %d", 7);
+    for (int i = 0; i < 64; i++)
+        report_log(report, REPORT_INFO, "message %d", i);
+    report_fault(report, 5, "another");
+    assert_true(report_take_message(report, &message));
+    assert_string_equal(message.text, "2 older messages were lost");
+    assert_false(message.fault);
+    assert_int_equal(message.number, 0);
+    for (int i = 1; i < 64; i++) {
+        assert_true(report_take_message(report, &message));
+        assert_false(message.fault);
+        assert_int_equal(message.number, 0);
+    }
+    assert_true(report_take_message(report, &message));
+    assert_string_equal(message.text, "another");
+    assert_true(message.fault);
+    assert_int_equal(message.level, REPORT_ERROR);
+    assert_int_equal(message.number, 5);
+    report_fault(report, 0xfedcba98, "wrong: %d", 7);
+    assert_true(report_take_message(report, &message));
+    assert_true(message.number == 0xfedcba98);
+    report_fault(NULL, 1, "%s", "nobody's");
+    report_destroy(report);
+    text = content_of(path_of("log"));
+    assert_non_null(strstr(text, "robust_cache: error: game["));
+    assert_non_null(strstr(text, "]: wrong: 7\n"));
+    free(text);
+}
+
 #define REPORT_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -753,6 +789,7 @@ int main(void)
         REPORT_TEST(test_messages_overflow),
         REPORT_TEST(test_message_cut),
         REPORT_TEST(test_no_messenger_keeps_nothing),
+        REPORT_TEST(test_faults),
         REPORT_TEST(test_messages_from_threads),
         REPORT_TEST(test_after_fork),
     };

@@ -710,8 +710,9 @@ static void test_out_of_memory(void **state)
 
 enum { FROM_API, FROM_FILE, FROM_OWN_FILE, FROM_ENVIRONMENT, FROM_COUNT };
 
-/* Sets `key` through the sources in `mask`; each source gives its own of the `texts`. */
-static struct settings_values read_from(unsigned mask, const char *key, const char *const texts[FROM_COUNT])
+/* Sets `key` through the sources in `mask`; each source gives its own of the `texts`. No strings in what
+ * comes back. */
+static struct settings settings_from(unsigned mask, const char *key, const char *const texts[FROM_COUNT])
 {
     char line[128];
     char name[64];
@@ -736,7 +737,12 @@ static struct settings_values read_from(unsigned mask, const char *key, const ch
     assert_no_complaint();
     settings_finish(&settings);
     unsetenv(name);
-    return settings.values;
+    return settings;
+}
+
+static struct settings_values read_from(unsigned mask, const char *key, const char *const texts[FROM_COUNT])
+{
+    return settings_from(mask, key, texts).values;
 }
 
 static unsigned highest(unsigned mask)
@@ -784,6 +790,67 @@ static void test_keys_beat_the_preset(void **state)
     }
 }
 
+/* Where barriers are only reported the log shows warnings, unless a source says what it shows. */
+static void test_log_level_follows_barriers(void **state)
+{
+    static const char *const report[FROM_COUNT] = {"report", "report", "report", "report"};
+    static const char *const error[FROM_COUNT] = {"error", "error", "error", "error"};
+
+    (void)state;
+    setenv("VK_ROBUST_CACHE_PRESET", "report", 1);
+    assert_int_equal(read_values(NULL).log_level, SETTINGS_LOG_LEVEL_WARNING);
+    setenv("VK_ROBUST_CACHE_LOG_LEVEL", "nothing", 1); /* as if it weren't there */
+    assert_int_equal(read_values(NULL).log_level, SETTINGS_LOG_LEVEL_WARNING);
+    setenv("VK_ROBUST_CACHE_LOG_LEVEL", "debug", 1);
+    assert_int_equal(read_values(NULL).log_level, SETTINGS_LOG_LEVEL_DEBUG);
+    setenv("VK_ROBUST_CACHE_BARRIERS", "off", 1);
+    unsetenv("VK_ROBUST_CACHE_LOG_LEVEL");
+    assert_int_equal(read_values(NULL).log_level, SETTINGS_LOG_LEVEL_ERROR);
+    clear_environment();
+    for (unsigned mask = 0; mask < 1 << FROM_COUNT; mask++) {
+        check((read_from(mask, "barriers", report).log_level == SETTINGS_LOG_LEVEL_WARNING) == (mask != 0),
+              "sources %x", mask);
+        setenv("VK_ROBUST_CACHE_BARRIERS", "report", 1);
+        check((read_from(mask, "log_level", error).log_level == SETTINGS_LOG_LEVEL_ERROR) == (mask != 0),
+              "sources %x", mask);
+        unsetenv("VK_ROBUST_CACHE_BARRIERS");
+    }
+}
+
+static void test_only_report(void **state)
+{
+    struct settings settings = read_settings(NULL);
+
+    (void)state;
+    settings_only_report(&settings);
+    assert_int_equal(settings.values.barriers, SETTINGS_BARRIERS_REPORT);
+    assert_int_equal(settings.values.log_level, SETTINGS_LOG_LEVEL_WARNING);
+    settings_finish(&settings);
+    setenv("VK_ROBUST_CACHE_LOG_LEVEL", "error", 1);
+    settings = read_settings(NULL);
+    settings_only_report(&settings);
+    assert_int_equal(settings.values.log_level, SETTINGS_LOG_LEVEL_ERROR);
+    settings_finish(&settings);
+}
+
+/* What the application asks for isn't what its user says, nor is a preset. */
+static void test_who_says_barriers(void **state)
+{
+    static const char *const repair[FROM_COUNT] = {"repair", "repair", "repair", "repair"};
+
+    (void)state;
+    setenv("VK_ROBUST_CACHE_PRESET", "repair", 1);
+    setenv("VK_ROBUST_CACHE_BARRIERS", "mend", 1);
+    struct settings settings = read_settings(NULL);
+    assert_int_equal(settings.values.barriers, SETTINGS_BARRIERS_REPAIR);
+    assert_false(settings.barriers_said);
+    settings_finish(&settings);
+    clear_environment();
+    for (unsigned mask = 0; mask < 1 << FROM_COUNT; mask++)
+        check(settings_from(mask, "barriers", repair).barriers_said == ((mask & ~(1u << FROM_API)) != 0),
+              "sources %x", mask);
+}
+
 #define SETTINGS_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -811,6 +878,9 @@ int main(void)
         SETTINGS_TEST(test_out_of_memory),
         SETTINGS_TEST(test_order_of_sources),
         SETTINGS_TEST(test_keys_beat_the_preset),
+        SETTINGS_TEST(test_log_level_follows_barriers),
+        SETTINGS_TEST(test_only_report),
+        SETTINGS_TEST(test_who_says_barriers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,6 +162,13 @@ static void test_newer_application_s_images_are_unknown(void **state)
     assert_int_equal(untracked(image_2d(VK_FORMAT_R8_UNORM, 1, 1)), IMAGE_NEWER);
 }
 
+static void test_images_of_unknown_formats_are_unknown(void **state)
+{
+    (void)state;
+    assert_int_equal(untracked(image_2d(VK_FORMAT_D32_SFLOAT_S8_UINT, 1, 1)), IMAGE_TRACKED);
+    assert_int_equal(untracked(image_2d((VkFormat)1999999000, 1, 1)), IMAGE_NEWER);
+}
+
 static void test_slices_with_layouts_of_their_own(void **state)
 {
     (void)state;
@@ -553,7 +560,7 @@ static void test_names(void **state)
     set_name(VK_OBJECT_TYPE_IMAGE, HANDLE_KEY(handle), "freed with the image");
 
     struct command_buffer buffer = {0};
-    fixture.command_buffer = &buffer;
+    assert_true(handle_map_insert(&fixture.sync.command_buffers, 0x4000, &buffer));
     set_name(VK_OBJECT_TYPE_COMMAND_BUFFER, 0x4000, "frame");
     assert_string_equal(buffer.name, "frame");
     set_name(VK_OBJECT_TYPE_COMMAND_BUFFER, 0x4000, NULL);
@@ -868,6 +875,7 @@ int main(void)
         TEST(test_reasons_of_creation),
         TEST(test_reasons_in_the_chain),
         TEST(test_newer_application_s_images_are_unknown),
+        TEST(test_images_of_unknown_formats_are_unknown),
         TEST(test_slices_with_layouts_of_their_own),
         TEST(test_reason_stays),
         TEST(test_ranges_of_a_color_image),
