@@ -152,17 +152,13 @@ void record_flush_pending(struct command_buffer *buffer)
 
 /* --- Joining --- */
 
-/* What one command lacks is one call, even where the application's calls are not to be joined. */
-static bool may_join(const struct command_buffer *buffer, const struct barrier_call *call)
-{
-    return buffer->sync->merge || (call->origin == BARRIER_LAYER && buffer->batch.origin == BARRIER_LAYER);
-}
-
 static enum barrier_joined add(struct command_buffer *buffer, const struct barrier_call *call)
 {
     const struct device_sync *sync = buffer->sync;
     struct barrier_rules rules = {sync->sync2, sync->app_sync2, buffer->queue_flags};
-    return reserve(buffer, call) ? barrier_batch_add(&buffer->batch, call, &rules, may_join(buffer, call))
+    /* Repairs are joined even where the application's calls are not to be. */
+    bool may_join = sync->merge || (call->origin == BARRIER_LAYER && buffer->batch.origin == BARRIER_LAYER);
+    return reserve(buffer, call) ? barrier_batch_add(&buffer->batch, call, &rules, may_join)
                                  : BARRIER_NO_MEMORY;
 }
 
