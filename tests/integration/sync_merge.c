@@ -273,9 +273,9 @@ static const struct {
     {"external",
      {{TRANSFER, COMPUTE, IMAGE_EXTERNAL, ONE, UNDEFINED, GENERAL, 0},
       {TRANSFER, COMPUTE, IMAGE_COLOR, ONE, UNDEFINED, SRC, 0}},
-     1,
      2,
-     1},
+     2,
+     2},
 };
 
 static void run_meetings(void *context)
