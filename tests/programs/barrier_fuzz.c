@@ -32,7 +32,7 @@ struct program {
     uint32_t image_count;
     VkBuffer buffer;
     VkCommandBuffer commands;
-    bool resubmitted;
+    bool resubmitted, secondary; /* what is being recorded */
     VkEvent events[KIT_MAX];
     uint32_t event_count;
 };
@@ -250,6 +250,8 @@ static void do_pass(struct image *image)
         kit_render(&program.kit, program.commands, view, during, load, 0);
         return;
     }
+    if (program.secondary)
+        return; /* render passes begin in primary command buffers */
     VkImageLayout initial = any_layout(image), final = any_layout(image);
     if (load == VK_ATTACHMENT_LOAD_OP_CLEAR && chance(30))
         initial = VK_IMAGE_LAYOUT_UNDEFINED;
@@ -299,7 +301,9 @@ static void record_secondary(VkCommandBufferUsageFlags flags)
 {
     VkCommandBuffer primary = program.commands, secondary = begin_secondary(flags);
     program.commands = secondary;
+    program.secondary = true;
     record_some(1 + pick(4));
+    program.secondary = false;
     kit_end(secondary);
     program.commands = primary;
     vkCmdExecuteCommands(primary, 1, &secondary);
