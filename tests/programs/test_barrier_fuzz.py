@@ -95,7 +95,7 @@ def main():
     for name in ("program", "layer", "driver"):
         parser.add_argument(name, type=os.path.abspath)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--count", type=int, default=300)
     given = parser.parse_args()
     failed = False
     for options in KINDS:
