@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-#define FIRST_BITS 6
+/* Of the number of homes. */
+#define FIRST_BITS 8
 #define LAST_BITS 31
 
 void handle_map_init(struct handle_map *map)
@@ -65,18 +66,18 @@ static struct handle_map_table *table_create(unsigned bits)
 {
     if (bits >= LAST_BITS)
         return NULL;
-    size_t count = (size_t)1 << bits;
+    size_t homes = (size_t)1 << bits, count = homes / HANDLE_MAP_HOMES;
     struct handle_map_table *table =
-        calloc(1, sizeof(*table) + count * (sizeof(table->heads[0]) + sizeof(table->nodes[0])));
+        calloc(1, sizeof(*table) + homes * sizeof(table->heads[0]) + count * sizeof(table->nodes[0]));
     if (!table)
         return NULL;
-    table->nodes = (void *)&table->heads[count];
+    table->nodes = (void *)&table->heads[homes];
     table->shift = 64 - bits;
     table->count = (unsigned)count;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < homes; i++)
         atomic_init(&table->heads[i], HANDLE_MAP_END | i);
+    for (unsigned i = 0; i < count; i++)
         table->nodes[i].next_free = i + 1;
-    }
     return table;
 }
 

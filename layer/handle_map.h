@@ -23,11 +23,14 @@ struct handle_map_node {
     unsigned next_free; /* of the writers */
 };
 
-/* Chains of nodes, one for each home; links are indices into `nodes`. */
+/* Chains of nodes, one for each home; links are indices into `nodes`. There are several homes for each node:
+ * with most chains empty or of one node, the processor guesses right where they end. */
+#define HANDLE_MAP_HOMES 4
 struct handle_map_table {
-    struct handle_map_table *retired;                     /* the one before that was outgrown */
-    struct handle_map_node *nodes;                        /* as many as homes */
-    unsigned shift, count;                                /* of homes: count is 2 to the (64 - shift) */
+    struct handle_map_table *retired; /* the one before that was outgrown */
+    struct handle_map_node *nodes;
+    unsigned count;                                       /* of nodes; a power of two */
+    unsigned shift;                                       /* there are 2 to the (64 - shift) homes */
     _Alignas(struct handle_map_node) atomic_uint heads[]; /* `nodes` lie behind them */
 };
 

@@ -79,10 +79,21 @@ static bool visit(struct contract_image *image, const struct subresource_range *
     return false;
 }
 
+/* Whether it is in this very layout by what the command buffer did: then the layout can be used. */
+static bool is_in_layout(const struct contract_state *state, VkImageLayout layout)
+{
+    return (state->need.flags & NEED_SET) && !state->access.flags && state->access.layout == layout;
+}
+
 bool contract_use(struct contract_image *image, const struct subresource_range *range, const struct use *use,
                   const struct transition_sink *sink)
 {
     struct using using = {image, use, sink};
+    struct contract_state *single = subresource_map_single(&image->map, range);
+    if (single && is_in_layout(single, use->layout)) {
+        add_use(single, use);
+        return true;
+    }
     return visit(image, range, use_one, &using);
 }
 

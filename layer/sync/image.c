@@ -182,28 +182,35 @@ static uint32_t resolve_count(uint32_t all, uint32_t base, uint32_t count)
     return count <= left ? count : 0;
 }
 
+/* Of a 3D image the slices of a mip are one layer. */
+static void resolve_layers(const struct image *image, uint32_t base, uint32_t count,
+                           struct subresource_range *out)
+{
+    out->base_layer = image->three_d ? 0 : base;
+    out->layer_count = image->three_d ? 1 : resolve_count(image->state.shape.layers, base, count);
+}
+
 bool image_range(const struct image *image, const VkImageSubresourceRange *range, bool whole_depth_stencil,
                  struct subresource_range *out)
 {
-    const struct subresource_shape *shape = &image->state.shape;
     VkImageAspectFlags mask = range->aspectMask;
     if (whole_depth_stencil && (mask & DEPTH_STENCIL))
         mask |= DEPTH_STENCIL;
     out->aspects = aspect_indices(image, mask);
     out->base_mip = range->baseMipLevel;
-    out->mip_count = resolve_count(shape->mips, range->baseMipLevel, range->levelCount);
-    out->base_layer = image->three_d ? 0 : range->baseArrayLayer;
-    out->layer_count =
-        image->three_d ? 1 : resolve_count(shape->layers, range->baseArrayLayer, range->layerCount);
+    out->mip_count = resolve_count(image->state.shape.mips, range->baseMipLevel, range->levelCount);
+    resolve_layers(image, range->baseArrayLayer, range->layerCount, out);
     return out->aspects && out->mip_count && out->layer_count;
 }
 
 bool image_layers_range(const struct image *image, const VkImageSubresourceLayers *layers,
                         struct subresource_range *out)
 {
-    VkImageSubresourceRange range = {layers->aspectMask, layers->mipLevel, 1, layers->baseArrayLayer,
-                                     layers->layerCount};
-    return image_range(image, &range, false, out);
+    out->aspects = aspect_indices(image, layers->aspectMask);
+    out->base_mip = layers->mipLevel;
+    out->mip_count = 1;
+    resolve_layers(image, layers->baseArrayLayer, layers->layerCount, out);
+    return out->aspects && layers->mipLevel < image->state.shape.mips && out->layer_count;
 }
 
 VkImageSubresourceRange image_vk_range(const struct image *image, const struct subresource_range *range)

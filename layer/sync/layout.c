@@ -130,3 +130,8 @@ void layout_scope(VkImageLayout layout, VkPipelineStageFlags2 *stages, VkAccessF
         break;
     }
 }
+
+bool layout_is_of_both(VkImageLayout layout)
+{
+    return is_for_both(layout) && reduce(layout, VK_IMAGE_ASPECT_DEPTH_BIT) == layout;
+}

@@ -16,6 +16,10 @@ static inline bool layout_is_initial(VkImageLayout layout)
     return layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED;
 }
 
+/* Whether a depth/stencil image of which one aspect is in this layout has the other in it as well, where
+ * barriers name both: all layouts but those that say something of each. */
+bool layout_is_of_both(VkImageLayout layout);
+
 /* Whether this build knows the layout; others make an image unknown. Those of Vulkan 1.0, which most are, are
  * consecutive numbers. */
 bool layout_is_known_later(VkImageLayout layout);

@@ -58,10 +58,7 @@
      VK_ACCESS_2_SHADER_BINDING_TABLE_READ_BIT_KHR | VK_ACCESS_2_DESCRIPTOR_BUFFER_READ_BIT_EXT |            \
      VK_ACCESS_2_MICROMAP_READ_BIT_EXT | VK_ACCESS_2_OPTICAL_FLOW_READ_BIT_NV)
 
-VkAccessFlags2 scope_writes(VkAccessFlags2 access)
-{
-    return access & ~(VkAccessFlags2)READS;
-}
+const VkAccessFlags2 scope_reads = READS;
 
 bool scope_knows(VkPipelineStageFlags2 stages)
 {

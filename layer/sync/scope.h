@@ -13,7 +13,11 @@ struct scope {
 };
 
 /* Bits of `access` that write. MEMORY_WRITE counts, and so does what this build doesn't know. */
-VkAccessFlags2 scope_writes(VkAccessFlags2 access);
+extern const VkAccessFlags2 scope_reads;
+static inline VkAccessFlags2 scope_writes(VkAccessFlags2 access)
+{
+    return access & ~scope_reads;
+}
 
 /* Whether all of the stages are known here; of others nothing can be said, neither what they chain with. */
 bool scope_knows(VkPipelineStageFlags2 stages);
