@@ -106,7 +106,7 @@ static void log_summary(struct report *report, const struct sync_counters *c)
     if (!(calls || recorded || rewritten || submitted || presented || reported))
         return;
     report_log(report, REPORT_INFO,
-               "%" PRIu64 " barrier calls, %" PRIu64 " given down; repairs: %" PRIu64
+               "%" PRIu64 " barrier calls with repairs, %" PRIu64 " given down; repairs: %" PRIu64
                " before commands, %" PRIu64 " barriers rewritten, %" PRIu64
                " before command buffers, %" PRIu64 " before presents; %" PRIu64 " only reported",
                calls, count_of(&c->calls_out), recorded, rewritten, submitted, presented, reported);
