@@ -3,7 +3,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define BLOCK_SIZE 16384
+/* Most command buffers are small and many; a few are large. Each block is twice the last, within these. */
+#define SMALLEST_BLOCK 1024
+#define LARGEST_BLOCK 65536
 
 struct arena_block {
     struct arena_block *next;
@@ -11,10 +13,13 @@ struct arena_block {
     max_align_t data[];
 };
 
-static struct arena_block *block_create(size_t size)
+static struct arena_block *block_create(const struct arena_block *last, size_t size)
 {
-    if (size < BLOCK_SIZE)
-        size = BLOCK_SIZE;
+    size_t wanted = last ? 2 * last->size : SMALLEST_BLOCK;
+    if (wanted > LARGEST_BLOCK)
+        wanted = LARGEST_BLOCK;
+    if (size < wanted)
+        size = wanted;
     if (size > SIZE_MAX - sizeof(struct arena_block))
         return NULL;
     struct arena_block *block = malloc(sizeof(*block) + size);
@@ -40,7 +45,7 @@ static struct arena_block *block_with_room(struct arena *arena, size_t size)
         *place = block->next;
         block->used = 0;
     } else {
-        block = block_create(size);
+        block = block_create(arena->current, size);
         if (!block)
             return NULL;
     }

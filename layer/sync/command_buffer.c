@@ -13,14 +13,9 @@ static struct command_pool *pool_find(struct device_sync *sync, VkCommandPool ha
     return handle ? handle_map_find(&sync->pools, HANDLE_KEY(handle)) : NULL;
 }
 
-struct contract_image *command_buffer_image(struct command_buffer *buffer, struct image *image)
+struct contract_image *command_buffer_add_image(struct command_buffer *buffer, struct image *image)
 {
-    if (buffer->failed || !image || !image_is_tracked(image))
-        return NULL;
-    struct contract_image *part = contract_find(&buffer->contract, image);
-    if (part)
-        return part;
-    part = contract_add(&buffer->contract, image, &image->state.shape, image->aspects);
+    struct contract_image *part = contract_add(&buffer->contract, image, &image->state.shape, image->aspects);
     if (part)
         image_acquire(image);
     else

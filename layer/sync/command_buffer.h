@@ -96,8 +96,15 @@ static inline struct command_buffer *command_buffer_find(const struct device_syn
 /* All pools that the application has left alive, for device_sync_destroy(): before objects_destroy(). */
 void command_buffers_destroy(struct device_sync *sync);
 
+struct contract_image *command_buffer_add_image(struct command_buffer *buffer, struct image *image);
 /* The image's part of the contract, made if it isn't there (that takes a reference); NULL where it must be
  * left alone: the image or the command buffer isn't tracked, or there is no memory. */
-struct contract_image *command_buffer_image(struct command_buffer *buffer, struct image *image);
+static inline struct contract_image *command_buffer_image(struct command_buffer *buffer, struct image *image)
+{
+    if (buffer->failed || !image || !image_is_tracked(image))
+        return NULL;
+    struct contract_image *part = contract_find(&buffer->contract, image);
+    return part ? part : command_buffer_add_image(buffer, image);
+}
 
 #endif

@@ -103,8 +103,7 @@ struct contract_barrier {
     uint32_t label;
     bool fixed; /* can't be rewritten (events): what is wrong goes to the sink as a transition before it */
 };
-/* A part of an application's barrier as it must be given down: all of it unchanged if there is one part with
- * the original's layouts and the whole range. */
+/* A part of an application's barrier as it must be given down. */
 struct barrier_part {
     struct subresource_range range;
     VkImageLayout old_layout; /* may differ from the application's */
@@ -115,8 +114,8 @@ struct part_sink {
     void (*add)(void *context, const struct barrier_part *part);
     void *context;
 };
-/* One part with the whole range if nothing is rewritten (also on out of memory); else rewritten and other
- * parts, which together are the range. Neighbouring ones may come separately. Never rewritten: oldLayout
+/* No parts if nothing is rewritten (also on out of memory): the barrier is right as it is. Else rewritten and
+ * other parts, which together are the range. Neighbouring ones may come separately. Never rewritten: oldLayout
  * UNDEFINED, ownership transfers (a release or an acquire that contradicts what is known makes it unknown),
  * unknown or untouched subresources. `transitions` is used only where `fixed`.
  *

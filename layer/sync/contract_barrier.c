@@ -134,17 +134,18 @@ static void pass_one(void *context, const struct subresource_range *range, void 
     const struct passing *passing = context;
     const struct contract_barrier *barrier = passing->barrier;
     struct contract_state *state = value;
-    if (contradicts(passing, range, state) && is_rewritable(barrier)) {
+    bool wrong = passing->contradicts && contradicts(passing, range, state);
+    if (wrong && is_rewritable(barrier)) {
         rewrite(passing, range, state);
         return;
     }
-    if (passing->contradicts)
+    if (passing->contradicts && is_rewritable(barrier))
         give(passing, range, &barrier->source, barrier->old_layout, false);
     if (!(state->need.flags & NEED_SET))
         pass_first(state, barrier);
     else if (state->access.flags)
         pass_flagged(state, barrier);
-    else if (!contradicts(passing, range, state))
+    else if (!wrong)
         change(state, barrier);
     else if (is_transfer(barrier) || layout_is_initial(barrier->old_layout))
         contract_forget_state(state);
@@ -169,16 +170,13 @@ static bool is_understood(const struct contract_barrier *barrier)
 static bool pass_range(struct passing *passing, struct contract_image *image,
                        const struct subresource_range *range)
 {
-    bool looks = is_rewritable(passing->barrier);
     void *single = subresource_map_single(&image->map, range);
     if (single) {
-        if (looks)
-            look(passing, range, single);
+        look(passing, range, single);
         pass_one(passing, range, single);
         return true;
     }
-    if (looks)
-        subresource_map_read(&image->map, range, look, passing);
+    subresource_map_read(&image->map, range, look, passing);
     return subresource_map_update(&image->map, range, pass_one, passing);
 }
 
@@ -192,8 +190,6 @@ bool contract_transition(struct contract_image *image, const struct subresource_
         done = pass_range(&passing, image, range);
     else
         contract_forget(image, range);
-    if (!passing.contradicts || !done)
-        give(&passing, range, &barrier->source, barrier->old_layout, false);
     if (!done)
         contract_forget_all(image);
     return done;

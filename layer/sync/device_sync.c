@@ -85,6 +85,7 @@ struct device_sync *device_sync_create(struct device *device, const VkDeviceCrea
     for (uint32_t i = 0; i < MAP_COUNT; i++)
         handle_map_init(maps[i]);
     pthread_mutex_init(&sync->lock, NULL);
+    pthread_mutex_init(&sync->memory_lock, NULL);
     sync->findings = finding_table_create();
     uint32_t queues = queue_count(info);
     if (sync->family_count && queues && queues <= MAX_QUEUES && queues_create(sync, queues))
@@ -155,6 +156,7 @@ void device_sync_destroy(struct device_sync *sync)
     all_maps(sync, maps);
     for (uint32_t i = 0; i < MAP_COUNT; i++)
         handle_map_finish(maps[i]);
+    pthread_mutex_destroy(&sync->memory_lock);
     pthread_mutex_destroy(&sync->lock);
     free(sync);
 }

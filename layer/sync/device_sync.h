@@ -55,6 +55,8 @@ struct device_sync {
      * computations, never over a call down. Taken before no other lock of the layer but report.c's. */
     pthread_mutex_t lock;
     struct queue_set *queue_set; /* queue.h; under lock */
+    pthread_mutex_t memory_lock; /* of which images lie in which memory, so that loading doesn't wait for
+                                    submits; alone */
 
     atomic_uint_fast64_t image_ordinal; /* counts creations, for fingerprints */
     struct sync_counters counters;

@@ -172,44 +172,38 @@ static uint32_t aspect_indices(const struct image *image, VkImageAspectFlags mas
     return indices;
 }
 
-/* `*count` elements from `base` on, within `all`; UINT32_MAX are VK_REMAINING_MIP_LEVELS and
- * VK_REMAINING_ARRAY_LAYERS. */
-static bool resolve_span(uint32_t all, uint32_t base, uint32_t *count)
+/* How many elements `count` from `base` on are: UINT32_MAX is VK_REMAINING_MIP_LEVELS and
+ * VK_REMAINING_ARRAY_LAYERS. 0 if they aren't within `all`. */
+static uint32_t resolve_count(uint32_t all, uint32_t base, uint32_t count)
 {
-    if (base >= all)
-        return false;
-    if (*count == UINT32_MAX)
-        *count = all - base;
-    return *count > 0 && *count <= all - base;
-}
-
-static bool resolve_range(const struct image *image, VkImageAspectFlags mask, struct subresource_range *range)
-{
-    range->aspects = aspect_indices(image, mask);
-    if (image->three_d) {
-        range->base_layer = 0;
-        range->layer_count = 1;
-    }
-    return range->aspects && resolve_span(image->state.shape.mips, range->base_mip, &range->mip_count) &&
-           resolve_span(image->state.shape.layers, range->base_layer, &range->layer_count);
+    uint32_t left = base < all ? all - base : 0;
+    if (count == UINT32_MAX)
+        return left;
+    return count <= left ? count : 0;
 }
 
 bool image_range(const struct image *image, const VkImageSubresourceRange *range, bool whole_depth_stencil,
                  struct subresource_range *out)
 {
+    const struct subresource_shape *shape = &image->state.shape;
     VkImageAspectFlags mask = range->aspectMask;
     if (whole_depth_stencil && (mask & DEPTH_STENCIL))
         mask |= DEPTH_STENCIL;
-    *out = (struct subresource_range){0, range->baseMipLevel, range->levelCount, range->baseArrayLayer,
-                                      range->layerCount};
-    return resolve_range(image, mask, out);
+    out->aspects = aspect_indices(image, mask);
+    out->base_mip = range->baseMipLevel;
+    out->mip_count = resolve_count(shape->mips, range->baseMipLevel, range->levelCount);
+    out->base_layer = image->three_d ? 0 : range->baseArrayLayer;
+    out->layer_count =
+        image->three_d ? 1 : resolve_count(shape->layers, range->baseArrayLayer, range->layerCount);
+    return out->aspects && out->mip_count && out->layer_count;
 }
 
 bool image_layers_range(const struct image *image, const VkImageSubresourceLayers *layers,
                         struct subresource_range *out)
 {
-    *out = (struct subresource_range){0, layers->mipLevel, 1, layers->baseArrayLayer, layers->layerCount};
-    return resolve_range(image, layers->aspectMask, out);
+    VkImageSubresourceRange range = {layers->aspectMask, layers->mipLevel, 1, layers->baseArrayLayer,
+                                     layers->layerCount};
+    return image_range(image, &range, false, out);
 }
 
 VkImageSubresourceRange image_vk_range(const struct image *image, const struct subresource_range *range)

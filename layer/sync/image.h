@@ -45,7 +45,7 @@ struct image {
     uint32_t ordinal;            /* the n-th image of the device */
     struct swapchain *swapchain; /* NULL: none */
     uint32_t swapchain_index;
-    struct memory_binding *bindings; /* see image_memory.c; under sync->lock */
+    struct memory_binding *bindings; /* see image_memory.c; under sync->memory_lock */
     char *name;                      /* by debug utils; under sync->lock; NULL: none */
     struct subresource_map state;    /* of struct access; under sync->lock. 3D images: one layer, since a
                                         transition covers all   slices (spec, VkImageSubresourceRange) */

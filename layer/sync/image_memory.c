@@ -8,10 +8,10 @@
 #include "sync/image.h"
 #include "sync/pass.h"
 
-/* A VkDeviceMemory. Spans are under sync->lock; the rest is constant but for what is said. */
+/* A VkDeviceMemory. Spans are under sync->memory_lock; the rest is constant but for what is said. */
 struct memory {
     struct device_sync *sync;
-    enum image_untracked reason; /* of every image that is bound to it; under sync->lock */
+    enum image_untracked reason; /* of every image that is bound to it; under sync->memory_lock */
     uint32_t count, capacity;
     struct memory_span *spans; /* what living images take, in no order */
 };
@@ -21,7 +21,7 @@ struct memory_span {
     struct memory_binding *binding;
 };
 
-/* An image's place in memory; disjoint images have several. Under sync->lock. */
+/* An image's place in memory; disjoint images have several. Under sync->memory_lock. */
 struct memory_binding {
     struct image *image;
     struct memory *memory; /* NULL once it was freed */
@@ -69,10 +69,10 @@ static struct memory *memory_find(struct device_sync *sync, VkDeviceMemory handl
 void memory_destroy(struct memory *memory)
 {
     struct device_sync *sync = memory->sync;
-    pthread_mutex_lock(&sync->lock);
+    pthread_mutex_lock(&sync->memory_lock);
     for (uint32_t i = 0; i < memory->count; i++)
         memory->spans[i].binding->memory = NULL;
-    pthread_mutex_unlock(&sync->lock);
+    pthread_mutex_unlock(&sync->memory_lock);
     free(memory->spans);
     free(memory);
 }
@@ -133,7 +133,7 @@ static void mark_aliases(const struct memory *memory, struct image *image, uint6
     }
 }
 
-/* Where images lie in this memory can't be told any more: all are left alone. Under sync->lock. */
+/* Where images lie in this memory can't be told any more: all are left alone. Under sync->memory_lock. */
 static void give_up(struct memory *memory)
 {
     for (uint32_t i = 0; i < memory->count; i++)
@@ -142,7 +142,7 @@ static void give_up(struct memory *memory)
         memory->reason = IMAGE_ALIASED;
 }
 
-/* Under sync->lock. `binding` is the image's from now on, or NULL: there was no memory for it. False where
+/* Under sync->memory_lock. `binding` is the image's from now on, or NULL: there was no memory for it. False where
  * the place in memory couldn't be noted. */
 static bool bind(struct memory *memory, struct image *image, uint64_t begin, uint64_t end,
                  struct memory_binding *binding)
@@ -164,7 +164,7 @@ static bool bind(struct memory *memory, struct image *image, uint64_t begin, uin
 void image_memory_unbind(struct image *image)
 {
     struct device_sync *sync = image->sync;
-    pthread_mutex_lock(&sync->lock);
+    pthread_mutex_lock(&sync->memory_lock);
     struct memory_binding *bindings = image->bindings;
     image->bindings = NULL;
     for (struct memory_binding *binding = bindings; binding; binding = binding->next) {
@@ -174,7 +174,7 @@ void image_memory_unbind(struct image *image)
         memory->spans[binding->index] = memory->spans[--memory->count];
         memory->spans[binding->index].binding->index = binding->index;
     }
-    pthread_mutex_unlock(&sync->lock);
+    pthread_mutex_unlock(&sync->memory_lock);
     while (bindings) {
         struct memory_binding *gone = bindings;
         bindings = bindings->next;
@@ -198,9 +198,9 @@ static void note_unknown(struct device_sync *sync, VkDeviceMemory handle)
     struct memory *memory = memory_find(sync, handle);
     if (!memory)
         return;
-    pthread_mutex_lock(&sync->lock);
+    pthread_mutex_lock(&sync->memory_lock);
     give_up(memory);
-    pthread_mutex_unlock(&sync->lock);
+    pthread_mutex_unlock(&sync->memory_lock);
 }
 
 /* After the call down has succeeded for this image. */
@@ -214,9 +214,9 @@ static void note_bind(struct device *device, struct image *image, VkDeviceMemory
     }
     uint64_t end = find_end(device, image, offset);
     struct memory_binding *binding = malloc(sizeof(*binding));
-    pthread_mutex_lock(&sync->lock);
+    pthread_mutex_lock(&sync->memory_lock);
     bool noted = bind(memory, image, offset, end, binding);
-    pthread_mutex_unlock(&sync->lock);
+    pthread_mutex_unlock(&sync->memory_lock);
     if (!noted)
         free(binding);
 }

@@ -5,10 +5,10 @@
 struct image;
 struct memory;
 
-/* The image goes: its place in memory is free again. Takes sync->lock. */
+/* The image goes: its place in memory is free again. Takes sync->memory_lock. */
 void image_memory_unbind(struct image *image);
 
-/* Frees what is known of a VkDeviceMemory; images may still be bound to it. Takes sync->lock. */
+/* Frees what is known of a VkDeviceMemory; images may still be bound to it. Takes sync->memory_lock. */
 void memory_destroy(struct memory *memory);
 
 #endif

@@ -203,14 +203,6 @@ static void add_rewritten(struct making *making, uint32_t index, struct contract
     add_parts(making, target, info);
 }
 
-static bool is_rewritten(const struct record_scratch *scratch)
-{
-    for (uint32_t i = 0; i < scratch->part_count; i++)
-        if (scratch->parts[i].rewritten)
-            return true;
-    return false;
-}
-
 static void add_image(struct making *making, uint32_t index)
 {
     static const struct transition_sink no_transitions = {ignore_transition, NULL};
@@ -232,7 +224,7 @@ static void add_image(struct making *making, uint32_t index)
         contract_forget(part, &target->range);
         scratch->part_count = 0;
     }
-    if (is_rewritten(scratch))
+    if (scratch->part_count)
         add_rewritten(making, index, part, &info);
     else
         add_unchanged(making, index);

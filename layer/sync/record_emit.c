@@ -156,7 +156,9 @@ static enum barrier_joined add(struct command_buffer *buffer, const struct barri
 {
     const struct device_sync *sync = buffer->sync;
     struct barrier_rules rules = {sync->sync2, sync->app_sync2, buffer->queue_flags};
-    return reserve(buffer, call) ? barrier_batch_add(&buffer->batch, call, &rules, sync->merge)
+    /* Repairs are joined even where the application's calls are not to be. */
+    bool may_join = sync->merge || (call->origin == BARRIER_LAYER && buffer->batch.origin == BARRIER_LAYER);
+    return reserve(buffer, call) ? barrier_batch_add(&buffer->batch, call, &rules, may_join)
                                  : BARRIER_NO_MEMORY;
 }
 

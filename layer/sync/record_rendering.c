@@ -80,6 +80,28 @@ static void use_depth(struct command_buffer *buffer, const VkRenderingAttachment
                  resolve);
 }
 
+/* One view in one layout for both: what is missing is then one barrier. */
+static bool are_one(const VkRenderingAttachmentInfo *depth, const VkRenderingAttachmentInfo *stencil)
+{
+    return depth && stencil && depth->imageView && depth->imageView == stencil->imageView &&
+           depth->imageLayout == stencil->imageLayout && depth->resolveMode == VK_RESOLVE_MODE_NONE &&
+           stencil->resolveMode == VK_RESOLVE_MODE_NONE;
+}
+
+static void use_depth_stencil(struct command_buffer *buffer, const VkRenderingAttachmentInfo *depth,
+                              const VkRenderingAttachmentInfo *stencil, const struct layer_use *layers)
+{
+    if (!are_one(depth, stencil)) {
+        use_depth(buffer, depth, VK_IMAGE_ASPECT_DEPTH_BIT, layers);
+        use_depth(buffer, stencil, VK_IMAGE_ASPECT_STENCIL_BIT, layers);
+        return;
+    }
+    struct scope scope = depth_scope(depth, VK_IMAGE_ASPECT_DEPTH_BIT);
+    struct scope other = depth_scope(stencil, VK_IMAGE_ASPECT_STENCIL_BIT);
+    scope.access |= other.access;
+    use_view(buffer, depth->imageView, 0, depth->imageLayout, layers, scope);
+}
+
 static void use_attachments(struct command_buffer *buffer, const VkRenderingInfo *info)
 {
     static const struct scope rate_scope = {VK_PIPELINE_STAGE_2_FRAGMENT_SHADING_RATE_ATTACHMENT_BIT_KHR,
@@ -89,8 +111,7 @@ static void use_attachments(struct command_buffer *buffer, const VkRenderingInfo
     struct layer_use layers = {info->viewMask, info->layerCount};
     for (uint32_t i = 0; i < info->colorAttachmentCount; i++)
         use_color(buffer, &info->pColorAttachments[i], &layers);
-    use_depth(buffer, info->pDepthAttachment, VK_IMAGE_ASPECT_DEPTH_BIT, &layers);
-    use_depth(buffer, info->pStencilAttachment, VK_IMAGE_ASPECT_STENCIL_BIT, &layers);
+    use_depth_stencil(buffer, info->pDepthAttachment, info->pStencilAttachment, &layers);
     const VkRenderingFragmentShadingRateAttachmentInfoKHR *rate =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_SHADING_RATE_ATTACHMENT_INFO_KHR);
     if (rate)

@@ -141,7 +141,8 @@ static void set_unknown(struct submission *submission, struct image *image)
 /* `to` gets the contents of `from`, whatever its shape was. */
 static bool copy_map(struct subresource_map *to, const struct subresource_map *from)
 {
-    subresource_map_set_all(to, &unknown);
+    /* Uniform, in any shape. */
+    to->count = 1;
     to->shape = from->shape;
     return subresource_map_copy(to, from);
 }

@@ -315,7 +315,8 @@ void subresource_map_set_all(struct subresource_map *map, const void *value)
 bool subresource_map_copy(struct subresource_map *to, const struct subresource_map *from)
 {
     if (from->count == 1) {
-        subresource_map_set_all(to, from->first);
+        to->count = 1;
+        memcpy(to->first, from->first, to->value_size);
         return true;
     }
     if (!reserve(to, from->count))

@@ -10,7 +10,7 @@ static void create_instance(struct record_app *app)
     VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                      .pApplicationName = "records",
                                      .apiVersion =
-                                         app->options.old_device ? VK_API_VERSION_1_0 : VK_API_VERSION_1_3};
+                                         app->options.old ? VK_API_VERSION_1_2 : VK_API_VERSION_1_3};
     VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                  .pApplicationInfo = &application,
                                  .enabledExtensionCount = 1,
@@ -18,49 +18,84 @@ static void create_instance(struct record_app *app)
     CHECK_EQUAL(vkCreateInstance(&info, NULL, &app->instance), VK_SUCCESS);
 }
 
-static uint32_t find_family(VkPhysicalDevice physical)
+static void find_families(struct record_app *app, VkPhysicalDevice physical)
 {
-    const VkQueueFlags wanted = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
+    const VkQueueFlags all = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
     VkQueueFamilyProperties properties[8];
     uint32_t count = 8;
     vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, properties);
+    app->family = app->other_family = UINT32_MAX;
     for (uint32_t i = 0; i < count; i++)
-        if ((properties[i].queueFlags & wanted) == wanted && properties[i].queueCount >= 2)
-            return i;
-    harness_fail(__FILE__, __LINE__, "no such queue family");
-    return 0;
+        if ((properties[i].queueFlags & all) == all && properties[i].queueCount >= 2)
+            app->family = i;
+        else
+            app->other_family = i;
+    CHECK(app->family != UINT32_MAX && app->other_family != UINT32_MAX);
+}
+
+struct features {
+    VkPhysicalDeviceSynchronization2Features sync2;
+    VkPhysicalDeviceDynamicRenderingFeatures rendering;
+    VkPhysicalDeviceVulkan13Features in13;
+    VkPhysicalDeviceVulkan12Features in12;
+    VkPhysicalDeviceVulkan11Features in11;
+};
+
+static void choose_features(const struct record_options *options, struct features *out)
+{
+    *out = (struct features){
+        .sync2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
+                  .pNext = &out->rendering,
+                  .synchronization2 = !options->no_sync2},
+        .rendering = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DYNAMIC_RENDERING_FEATURES,
+                      .dynamicRendering = VK_TRUE},
+        .in13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                 .synchronization2 = !options->no_sync2,
+                 .dynamicRendering = VK_TRUE},
+        .in12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                 .imagelessFramebuffer = VK_TRUE,
+                 .separateDepthStencilLayouts = options->separate},
+        .in11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+                 .pNext = &out->in12,
+                 .multiview = VK_TRUE},
+    };
+    if (!options->old)
+        out->in12.pNext = &out->in13;
+    else if (options->no_sync2)
+        out->in12.pNext = &out->rendering;
+    else
+        out->in12.pNext = &out->sync2;
 }
 
 static void create_device(struct record_app *app)
 {
     static const float priorities[2] = {1, 1};
-    static const char *const extensions[] = {VK_EXT_SAMPLE_LOCATIONS_EXTENSION_NAME};
+    static const char *const extensions[] = {
+        VK_EXT_SAMPLE_LOCATIONS_EXTENSION_NAME, VK_KHR_DYNAMIC_RENDERING_EXTENSION_NAME,
+        VK_KHR_COPY_COMMANDS_2_EXTENSION_NAME, VK_EXT_EXTENDED_DYNAMIC_STATE_EXTENSION_NAME,
+        VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME};
+    const struct record_options *options = &app->options;
     uint32_t count = 1;
     VkPhysicalDevice physical;
+    struct features features;
     CHECK(vkEnumeratePhysicalDevices(app->instance, &count, &physical) >= 0 && count == 1);
-    app->family = find_family(physical);
-    VkDeviceQueueCreateInfo queues = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                      .queueFamilyIndex = app->family,
-                                      .queueCount = 2,
-                                      .pQueuePriorities = priorities};
-    VkPhysicalDeviceVulkan13Features features13 = {.sType =
-                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-                                                   .synchronization2 = !app->options.no_sync2,
-                                                   .dynamicRendering = VK_TRUE};
-    VkPhysicalDeviceVulkan12Features features12 = {.sType =
-                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                                   .pNext = &features13,
-                                                   .imagelessFramebuffer = VK_TRUE,
-                                                   .separateDepthStencilLayouts = app->options.separate};
-    VkPhysicalDeviceVulkan11Features features11 = {.sType =
-                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
-                                                   .pNext = &features12,
-                                                   .multiview = VK_TRUE};
+    find_families(app, physical);
+    choose_features(options, &features);
+    VkDeviceQueueCreateInfo queues[2] = {{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                          .queueFamilyIndex = app->family,
+                                          .queueCount = 2,
+                                          .pQueuePriorities = priorities},
+                                         {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                          .queueFamilyIndex = app->other_family,
+                                          .queueCount = 1,
+                                          .pQueuePriorities = priorities}};
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                               .pNext = app->options.old_device ? NULL : &features11,
-                               .queueCreateInfoCount = 1,
-                               .pQueueCreateInfos = &queues,
-                               .enabledExtensionCount = app->options.old_device ? 0 : 1,
+                               .pNext = &features.in11,
+                               .queueCreateInfoCount = 2,
+                               .pQueueCreateInfos = queues,
+                               .enabledExtensionCount = !options->old       ? 1
+                                                        : options->no_sync2 ? 4
+                                                                            : 5,
                                .ppEnabledExtensionNames = extensions};
     CHECK_EQUAL(vkCreateDevice(physical, &info, NULL, &app->device), VK_SUCCESS);
     vkGetDeviceQueue(app->device, app->family, 0, &app->queue);
@@ -78,9 +113,22 @@ static PFN_vkGetDeviceProcAddr driver_proc_addr(void)
     return (PFN_vkGetDeviceProcAddr)vk_icdGetInstanceProcAddr(instance, "vkGetDeviceProcAddr");
 }
 
+/* By the first of the names that there is. */
+static PFN_vkVoidFunction find_command(PFN_vkGetDeviceProcAddr find, VkDevice device, const char *name)
+{
+    static const char *const suffixes[] = {"", "KHR", "EXT"};
+    PFN_vkVoidFunction found = NULL;
+    for (int i = 0; i < 3 && !found; i++) {
+        char whole[80];
+        snprintf(whole, sizeof(whole), "%s%s", name, suffixes[i]);
+        found = find(device, whole);
+    }
+    return found;
+}
+
 static void load_commands(const struct record_app *app, PFN_vkGetDeviceProcAddr find, struct record_vk *vk)
 {
-#define LOAD(name) vk->name = (PFN_vk##name)find(app->device, "vk" #name);
+#define LOAD(name) vk->name = (PFN_vk##name)find_command(find, app->device, "vk" #name);
     RECORD_COMMANDS(LOAD)
 #undef LOAD
 }
@@ -234,6 +282,26 @@ void record_app_close(struct record_app *app)
     vkDestroyInstance(app->instance, NULL);
 }
 
+void record_run_on_all(run_function function)
+{
+    static const struct {
+        struct record_options options;
+        const char *driver;
+    } devices[] = {
+        {{.no_sync2 = false}, "oracle=1"},
+        {{.separate = true}, "oracle=1"},
+        {{.no_sync2 = true}, "oracle=1"},
+        {{.old = true}, "oracle=1;api=1.2"},
+        {{.old = true, .no_sync2 = true}, "oracle=1;api=1.2"},
+        {{.old = true, .no_sync2 = true, .separate = true}, "oracle=1;api=1.2;hide=VK_KHR_synchronization2"},
+    };
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        struct record_options options = devices[i].options;
+        driver_set(devices[i].driver);
+        run_complete(function, &options);
+    }
+}
+
 /* --- Recording --- */
 
 static VkCommandBuffer record(const struct record_app *app, const struct record_vk *vk, VkCommandPool pool,
@@ -270,7 +338,7 @@ struct recorded record_both(const struct record_app *app, record_function functi
                              record(app, &app->driver, app->driver_pool, function, NULL)};
 }
 
-void record_run(const struct record_app *app, VkCommandBuffer cb)
+void record_run(const struct record_app *app, VkCommandBuffer cb, const char *what)
 {
     struct fault_violation violation = {.text = ""};
     VkSubmitInfo info = {
@@ -278,73 +346,90 @@ void record_run(const struct record_app *app, VkCommandBuffer cb)
     CHECK_EQUAL(vkQueueSubmit(app->queue, 1, &info, VK_NULL_HANDLE), VK_SUCCESS);
     CHECK_EQUAL(vkQueueWaitIdle(app->queue), VK_SUCCESS);
     fault_oracle_violation(0, &violation);
-    CHECK_SAY(fault_oracle_violations(FAULT_ORACLE_RULES) == 0, "%s: %s: mip %u, layer %u, %d expected, %d found",
-              violation.command, violation.text, violation.mip, violation.layer, violation.expected,
-              violation.actual);
+    CHECK_SAY(fault_oracle_violations(FAULT_ORACLE_RULES) == 0,
+              "%s: %s: %s: mip %u, layer %u, %d expected, %d found", what, violation.command, violation.text,
+              violation.mip, violation.layer, violation.expected, violation.actual);
 }
 
 /* --- What came of it --- */
 
-void record_check_same(const struct recorded *recorded)
+void record_check_same(const struct recorded *recorded, const char *what)
 {
     uint32_t count = fault_command_count(recorded->meant);
-    for (uint32_t i = 0; i < count; i++)
-        CHECK_SAY(fault_command_equal(recorded->got, i, recorded->meant, i), "command %u: %s meant, %s%s", i,
-                  fault_command_name(recorded->meant, i),
-                  i < fault_command_count(recorded->got) ? fault_command_name(recorded->got, i) : "nothing",
-                  " got");
+    for (uint32_t i = 0; i < count; i++) {
+        const char *got = fault_command_name(recorded->got, i);
+        CHECK_SAY(fault_command_equal(recorded->got, i, recorded->meant, i),
+                  "%s: command %u: %s meant, %s got", what, i, fault_command_name(recorded->meant, i),
+                  got ? got : "nothing");
+    }
     CHECK_EQUAL(fault_command_count(recorded->got), count);
 }
 
-/* The barriers of one call that the layer inserted. */
-static uint32_t add_insertions(VkCommandBuffer cb, uint32_t index, uint32_t before, struct insertion *out,
-                               uint32_t size)
+static bool is_named(const char *found, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(found, name, length) == 0 && (!found[length] || strcmp(found + length, "KHR") == 0);
+}
+
+/* The image barriers of the index-th command, which is a barrier call. */
+static uint32_t add_barriers(VkCommandBuffer cb, uint32_t index, struct insertion *out, uint32_t size)
 {
     const void *arguments = fault_command_arguments(cb, index);
-    const char *name = fault_command_name(cb, index);
-    const struct arguments_vkCmdPipelineBarrier *one = arguments;
-    const struct arguments_vkCmdPipelineBarrier2 *two = arguments;
-    bool is_one = strcmp(name, "vkCmdPipelineBarrier") == 0;
-    CHECK_SAY(is_one || strncmp(name, "vkCmdPipelineBarrier2", 21) == 0, "%s was inserted", name);
-    uint32_t count = is_one ? one->imageMemoryBarrierCount : two->pDependencyInfo->imageMemoryBarrierCount;
-    CHECK_EQUAL(is_one ? one->memoryBarrierCount : two->pDependencyInfo->memoryBarrierCount, 0);
-    CHECK_EQUAL(is_one ? one->bufferMemoryBarrierCount : two->pDependencyInfo->bufferMemoryBarrierCount, 0);
-    for (uint32_t i = 0; i < count; i++) {
-        const VkImageMemoryBarrier *first = is_one ? &one->pImageMemoryBarriers[i] : NULL;
-        const VkImageMemoryBarrier2 *second = is_one ? NULL : &two->pDependencyInfo->pImageMemoryBarriers[i];
-        CHECK(i < size);
-        if (first)
-            out[i] = (struct insertion){before,
-                                        first->image,
-                                        first->oldLayout,
-                                        first->newLayout,
-                                        first->subresourceRange,
-                                        one->srcStageMask,
-                                        one->dstStageMask,
-                                        first->srcAccessMask,
-                                        first->dstAccessMask};
-        else
-            out[i] = (struct insertion){before,
-                                        second->image,
-                                        second->oldLayout,
-                                        second->newLayout,
-                                        second->subresourceRange,
-                                        second->srcStageMask,
-                                        second->dstStageMask,
-                                        second->srcAccessMask,
-                                        second->dstAccessMask};
+    if (is_named(fault_command_name(cb, index), "vkCmdPipelineBarrier")) {
+        const struct arguments_vkCmdPipelineBarrier *call = arguments;
+        CHECK(call->imageMemoryBarrierCount <= size);
+        for (uint32_t i = 0; i < call->imageMemoryBarrierCount; i++) {
+            const VkImageMemoryBarrier *from = &call->pImageMemoryBarriers[i];
+            out[i] = (struct insertion){index,
+                                        from->image,
+                                        from->oldLayout,
+                                        from->newLayout,
+                                        from->subresourceRange,
+                                        call->srcStageMask,
+                                        call->dstStageMask,
+                                        from->srcAccessMask,
+                                        from->dstAccessMask};
+        }
+        return call->imageMemoryBarrierCount;
     }
-    return count;
+    const VkDependencyInfo *info =
+        ((const struct arguments_vkCmdPipelineBarrier2 *)arguments)->pDependencyInfo;
+    CHECK(info->imageMemoryBarrierCount <= size);
+    for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
+        const VkImageMemoryBarrier2 *from = &info->pImageMemoryBarriers[i];
+        out[i] = (struct insertion){index,
+                                    from->image,
+                                    from->oldLayout,
+                                    from->newLayout,
+                                    from->subresourceRange,
+                                    from->srcStageMask,
+                                    from->dstStageMask,
+                                    from->srcAccessMask,
+                                    from->dstAccessMask};
+    }
+    return info->imageMemoryBarrierCount;
+}
+
+static bool is_barrier_call(VkCommandBuffer cb, uint32_t index)
+{
+    const char *name = fault_command_name(cb, index);
+    return is_named(name, "vkCmdPipelineBarrier") || is_named(name, "vkCmdPipelineBarrier2");
 }
 
 uint32_t record_insertions(const struct recorded *recorded, struct insertion *out, uint32_t size)
 {
     uint32_t count = 0, meant = 0, all = fault_command_count(recorded->got);
     for (uint32_t i = 0; i < all; i++) {
-        if (fault_command_equal(recorded->got, i, recorded->meant, meant))
+        if (fault_command_equal(recorded->got, i, recorded->meant, meant)) {
             meant++;
-        else
-            count += add_insertions(recorded->got, i, meant, &out[count], size - count);
+            continue;
+        }
+        CHECK_SAY(is_barrier_call(recorded->got, i), "%s was inserted", fault_command_name(recorded->got, i));
+        uint32_t more = add_barriers(recorded->got, i, &out[count], size - count);
+        CHECK(more > 0);
+        for (uint32_t j = 0; j < more; j++)
+            out[count + j].before = meant;
+        count += more;
     }
     CHECK_EQUAL(meant, fault_command_count(recorded->meant));
     return count;
@@ -354,14 +439,14 @@ uint32_t record_count(VkCommandBuffer cb, const char *name)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < fault_command_count(cb); i++)
-        count += strcmp(fault_command_name(cb, i), name) == 0;
+        count += is_named(fault_command_name(cb, i), name);
     return count;
 }
 
 const void *record_find(VkCommandBuffer cb, const char *name, uint32_t n)
 {
     for (uint32_t i = 0; i < fault_command_count(cb); i++)
-        if (strcmp(fault_command_name(cb, i), name) == 0 && n-- == 0)
+        if (is_named(fault_command_name(cb, i), name) && n-- == 0)
             return fault_command_arguments(cb, i);
     harness_fail(__FILE__, __LINE__, "there aren't as many %s", name);
     return NULL;
@@ -369,8 +454,19 @@ const void *record_find(VkCommandBuffer cb, const char *name, uint32_t n)
 
 uint32_t record_barrier_calls(VkCommandBuffer cb)
 {
-    return record_count(cb, "vkCmdPipelineBarrier") + record_count(cb, "vkCmdPipelineBarrier2") +
-           record_count(cb, "vkCmdPipelineBarrier2KHR");
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < fault_command_count(cb); i++)
+        count += is_barrier_call(cb, i);
+    return count;
+}
+
+uint32_t record_barriers(VkCommandBuffer cb, struct insertion *out, uint32_t size)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < fault_command_count(cb); i++)
+        if (is_barrier_call(cb, i))
+            count += add_barriers(cb, i, &out[count], size - count);
+    return count;
 }
 
 /* --- Pieces --- */

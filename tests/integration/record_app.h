@@ -111,17 +111,17 @@ enum record_view {
 };
 
 struct record_options {
-    bool no_sync2;   /* synchronization2 isn't enabled; the layer may do so */
-    bool old_device; /* Vulkan 1.0 without extensions but those of instances */
-    bool separate;   /* separateDepthStencilLayouts */
+    bool no_sync2; /* synchronization2 isn't enabled; the layer may do so */
+    bool separate; /* separateDepthStencilLayouts */
+    bool old;      /* Vulkan 1.2, and what came later by extensions, whose names the commands then have */
 };
 
 struct record_app {
     struct record_options options;
     VkInstance instance;
     VkDevice device;
-    VkQueue queue, second;
-    uint32_t family;
+    VkQueue queue, second; /* of one family */
+    uint32_t family, other_family;
     struct record_vk layer, driver;
     VkCommandPool pool, driver_pool;
     VkImage images[IMAGE_COUNT];
@@ -135,6 +135,9 @@ struct record_app {
 
 void record_app_open(struct record_app *app, const struct record_options *options); /* NULL: none */
 void record_app_close(struct record_app *app);
+
+/* Runs it for each kind of device; its context is the options. */
+void record_run_on_all(run_function function);
 
 /* Like an image of the application's, with memory that is destroyed by the second. */
 VkImage record_app_image(const struct record_app *app, VkDeviceMemory *memory);
@@ -153,13 +156,13 @@ struct recorded record_both(const struct record_app *app, record_function functi
 /* The first alone. A secondary takes the inheritance from `inherited` (NULL: a primary). */
 VkCommandBuffer record_one(const struct record_app *app, record_function function,
                            const VkCommandBufferInheritanceInfo *inherited);
-/* They run, and the oracle finds nothing against the rules. */
-void record_run(const struct record_app *app, VkCommandBuffer cb);
+/* It runs, and the oracle finds nothing against the rules. `what` is said otherwise. */
+void record_run(const struct record_app *app, VkCommandBuffer cb, const char *what);
 
 /* --- What came of it --- */
 
 /* Command for command. */
-void record_check_same(const struct recorded *recorded);
+void record_check_same(const struct recorded *recorded, const char *what);
 
 /* A barrier that the layer put before the command with this number, of those meant. */
 struct insertion {
@@ -173,11 +176,13 @@ struct insertion {
 /* What was meant came down with nothing between but barriers of images; returns them. */
 uint32_t record_insertions(const struct recorded *recorded, struct insertion *out, uint32_t size);
 
-/* How many commands of this name (aliases apart), and the n-th of them. */
+/* How many commands have this name, or one of KHR's; and the n-th of them. */
 uint32_t record_count(VkCommandBuffer cb, const char *name);
 const void *record_find(VkCommandBuffer cb, const char *name, uint32_t n);
-/* All barrier calls, of both kinds, and image barriers in them. */
+/* All barrier calls, of both kinds. */
 uint32_t record_barrier_calls(VkCommandBuffer cb);
+/* The image barriers of all of them. */
+uint32_t record_barriers(VkCommandBuffer cb, struct insertion *out, uint32_t size);
 
 /* --- Pieces --- */
 

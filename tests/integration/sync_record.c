@@ -10,21 +10,20 @@ static void run_correct(void *context)
     record_app_open(&app, context);
     correct_open(&app);
     for (uint32_t i = 0; i < correct_program_count; i++) {
-        struct recorded recorded = record_both(&app, correct_programs[i].record);
-        fprintf(stderr, "%s\n", correct_programs[i].name);
-        record_check_same(&recorded);
-        if (correct_programs[i].judged)
-            record_run(&app, recorded.got);
+        const struct correct *program = &correct_programs[i];
+        struct recorded recorded = record_both(&app, program->record);
+        record_check_same(&recorded, program->name);
+        if (program->judged)
+            record_run(&app, recorded.got, program->name);
     }
     correct_close(&app);
     record_app_close(&app);
 }
 
-static void check_correct(const struct record_options *options)
+static void check_correct(void)
 {
-    struct record_options own = *options;
-    driver_set("oracle=1");
-    run_complete(run_correct, &own);
+    record_run_on_all(run_correct);
+    CHECK(report_number("barriers", "calls_in") > 0);
     CHECK_EQUAL(report_count("repair", ""), 0);
     CHECK_EQUAL(report_count("fault", ""), 0);
 }
@@ -32,13 +31,29 @@ static void check_correct(const struct record_options *options)
 static void test_correct(void **state)
 {
     (void)state;
-    check_correct(&(struct record_options){0});
+    check_correct();
+}
+
+static void test_correct_unmerged(void **state)
+{
+    (void)state;
+    layer_set("MERGE", "false");
+    check_correct();
+}
+
+static void test_correct_reported(void **state)
+{
+    (void)state;
+    layer_set("BARRIERS", "report");
+    check_correct();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HARNESS_TEST(test_correct),
+        HARNESS_TEST(test_correct_unmerged),
+        HARNESS_TEST(test_correct_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
