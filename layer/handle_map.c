@@ -45,14 +45,14 @@ static struct handle_map_node *node_behind(struct handle_map_table *table, atomi
 
 /* Always at the head: a search that comes into this chain by a node that was taken away under it comes in
  * before everything that stays, and misses nothing. The key isn't there yet; false if the table is full. */
-static bool put(struct handle_map_table *table, uint64_t key, void *value)
+static bool put(struct handle_map *map, struct handle_map_table *table, uint64_t key, void *value)
 {
-    unsigned index = table->first_free;
+    unsigned index = map->first_free;
     if (index == table->count)
         return false;
     struct handle_map_node *node = &table->nodes[index];
     atomic_uint *head = &table->heads[handle_map_home(table, key)];
-    table->first_free = node->next_free;
+    map->first_free = node->next_free;
     atomic_store_explicit(&node->value, value, memory_order_relaxed);
     atomic_store_explicit(&node->key, key, memory_order_relaxed);
     atomic_store_explicit(&node->next, atomic_load_explicit(head, memory_order_relaxed),
@@ -87,8 +87,9 @@ static struct handle_map_table *grow(struct handle_map *map, struct handle_map_t
     struct handle_map_table *table = table_create(old ? 64 - old->shift + 1 : FIRST_BITS);
     if (!table)
         return NULL;
+    map->first_free = 0;
     for (unsigned i = 0; old && i < old->count; i++)
-        put(table, atomic_load_explicit(&old->nodes[i].key, memory_order_relaxed),
+        put(map, table, atomic_load_explicit(&old->nodes[i].key, memory_order_relaxed),
             atomic_load_explicit(&old->nodes[i].value, memory_order_relaxed));
     table->retired = old;
     atomic_store_explicit(&map->table, table, memory_order_release);
@@ -103,10 +104,10 @@ static bool insert(struct handle_map *map, uint64_t key, void *value)
         atomic_store_explicit(&node->value, value, memory_order_relaxed);
         return true;
     }
-    if (table && put(table, key, value))
+    if (table && put(map, table, key, value))
         return true;
     table = grow(map, table);
-    return table && put(table, key, value);
+    return table && put(map, table, key, value);
 }
 
 bool handle_map_insert(struct handle_map *map, uint64_t key, void *value)
@@ -121,15 +122,15 @@ bool handle_map_insert(struct handle_map *map, uint64_t key, void *value)
 }
 
 /* Takes the node out of its chain. Its `next` stays for those who stand on it. */
-static void *take_out(struct handle_map_table *table, atomic_uint *link)
+static void *take_out(struct handle_map *map, struct handle_map_table *table, atomic_uint *link)
 {
     unsigned index = atomic_load_explicit(link, memory_order_relaxed);
     struct handle_map_node *node = &table->nodes[index];
     atomic_store_explicit(link, atomic_load_explicit(&node->next, memory_order_relaxed),
                           memory_order_release);
     atomic_store_explicit(&node->key, 0, memory_order_relaxed);
-    node->next_free = table->first_free;
-    table->first_free = index;
+    node->next_free = map->first_free;
+    map->first_free = index;
     return atomic_load_explicit(&node->value, memory_order_relaxed);
 }
 
@@ -142,7 +143,7 @@ void *handle_map_remove(struct handle_map *map, uint64_t key)
     struct handle_map_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
     atomic_uint *link = table ? find_link(table, key) : NULL;
     if (link && node_behind(table, link))
-        value = take_out(table, link);
+        value = take_out(map, table, link);
     pthread_mutex_unlock(&map->lock);
     return value;
 }

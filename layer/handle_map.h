@@ -28,7 +28,6 @@ struct handle_map_table {
     struct handle_map_table *retired;                     /* the one before that was outgrown */
     struct handle_map_node *nodes;                        /* as many as homes */
     unsigned shift, count;                                /* of homes: count is 2 to the (64 - shift) */
-    unsigned first_free;                                  /* of the writers; `count`: none */
     _Alignas(struct handle_map_node) atomic_uint heads[]; /* `nodes` lie behind them */
 };
 
@@ -36,9 +35,15 @@ struct handle_map_table {
  * chain; at that one's end it sees so and begins anew. */
 #define HANDLE_MAP_END 0x80000000u
 
+/* What writers change lies apart from what everybody reads: else a thread that creates images would slow down
+ * all that record. */
+#define HANDLE_MAP_LINE 64
 struct handle_map {
     _Atomic(struct handle_map_table *) table; /* NULL before the first insertion */
-    pthread_mutex_t lock;                     /* held by writers */
+    char before[HANDLE_MAP_LINE];
+    pthread_mutex_t lock; /* held by writers */
+    unsigned first_free;  /* node of `table`; its `count`: none; under lock */
+    char behind[HANDLE_MAP_LINE];
 };
 
 void handle_map_init(struct handle_map *map);

@@ -115,9 +115,9 @@ struct part_sink {
     void *context;
 };
 /* No parts if nothing is rewritten (also on out of memory): the barrier is right as it is. Else rewritten and
- * other parts, which together are the range. Neighbouring ones may come separately. Never rewritten: oldLayout
- * UNDEFINED, ownership transfers (a release or an acquire that contradicts what is known makes it unknown),
- * unknown or untouched subresources. `transitions` is used only where `fixed`.
+ * other parts, which together are the range. Neighbouring ones may come separately. Never rewritten:
+ * oldLayout UNDEFINED, ownership transfers (a release or an acquire that contradicts what is known makes it
+ * unknown), unknown or untouched subresources. `transitions` is used only where `fixed`.
  *
  * A barrier that is the first use needs its oldLayout (UNDEFINED: NEED_DISCARD), and a repair before it must
  * reach its source stages. */

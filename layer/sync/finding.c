@@ -116,26 +116,61 @@ static void describe_range(const struct finding *finding, char *text, size_t siz
              range.baseArrayLayer + range.layerCount - 1);
 }
 
+/* What is worked out for every finding, said or only counted, isn't left to snprintf(), which would take most
+ * of the time of a submit with repairs. What doesn't fit is cut off. */
+struct text {
+    size_t size;
+    char bytes[1024];
+};
+
+static void text_add(struct text *text, const char *string)
+{
+    while (*string && text->size < sizeof(text->bytes) - 1)
+        text->bytes[text->size++] = *string++;
+}
+
+static void text_add_number(struct text *text, uint32_t number)
+{
+    char digits[11] = "", *first = digits + sizeof(digits) - 1;
+    do
+        *--first = (char)('0' + number % 10);
+    while (number /= 10);
+    text_add(text, first);
+}
+
 /* The image's debug name, else its number by creation; the application's own text, and stable between runs.
  */
-static void describe_image(struct device_sync *sync, const struct finding *finding, char *text, size_t size)
+static void text_add_image(struct text *text, const struct finding *finding)
 {
+    struct device_sync *sync = finding->image->sync;
     pthread_mutex_lock(&sync->lock);
-    if (finding->image->name)
-        snprintf(text, size, "\"%s\"", finding->image->name);
-    else
-        snprintf(text, size, "#%u", finding->image->ordinal);
+    if (finding->image->name) {
+        text_add(text, "\"");
+        text_add(text, finding->image->name);
+        text_add(text, "\"");
+    } else {
+        text_add(text, "#");
+        text_add_number(text, finding->image->ordinal);
+    }
     pthread_mutex_unlock(&sync->lock);
 }
 
-static uint64_t fingerprint_of(const struct finding *finding, const char *image)
+static uint64_t fingerprint_of(const struct finding *finding)
 {
-    char text[1024];
-    int length =
-        snprintf(text, sizeof(text), "%d|%s|%d|%d|%s|%s", finding->kind, sync_command_name(finding->command),
-                 (int)finding->had, (int)finding->needed, image, finding->labels ? finding->labels : "");
-    size_t size = length < (int)sizeof(text) ? (size_t)length : sizeof(text) - 1;
-    uint64_t hash = hash64_of(text, size);
+    struct text text;
+    text.size = 0;
+    text_add_number(&text, finding->kind);
+    text_add(&text, "|");
+    text_add(&text, sync_command_name(finding->command));
+    text_add(&text, "|");
+    text_add_number(&text, finding->had);
+    text_add(&text, "|");
+    text_add_number(&text, finding->needed);
+    text_add(&text, "|");
+    text_add_image(&text, finding);
+    text_add(&text, "|");
+    text_add(&text, finding->labels ? finding->labels : "");
+    uint64_t hash = hash64_of(text.bytes, text.size);
     return hash ? hash : 1;
 }
 
@@ -195,17 +230,20 @@ static void write_line(struct report *report, const struct saying *saying, bool 
         report_log(report, saying->repaired ? REPORT_INFO : REPORT_WARNING, "%s", text);
 }
 
-static void say(struct device_sync *sync, const struct finding *finding, const char *image,
-                uint64_t fingerprint)
+static void say(struct device_sync *sync, const struct finding *finding, uint64_t fingerprint)
 {
     struct report *report = sync->device->instance->report;
+    struct text image;
     struct saying saying = {
         .finding = finding,
-        .image = image,
+        .image = image.bytes,
         .labels = finding->labels ? finding->labels : "",
         .fingerprint = fingerprint,
         .repaired = sync->mode == SYNC_REPAIR && finding->place != PLACE_NOWHERE,
     };
+    image.size = 0;
+    text_add_image(&image, finding);
+    image.bytes[image.size] = '\0';
     snprintf(saying.handle, sizeof(saying.handle), "0x%" PRIx64, HANDLE_KEY(finding->image->handle));
     write_event(report, &saying);
     write_line(report, &saying, sync->mode == SYNC_REPORT);
@@ -213,11 +251,9 @@ static void say(struct device_sync *sync, const struct finding *finding, const c
 
 void finding_report(struct device_sync *sync, const struct finding *finding)
 {
-    char image[256];
     if (sync->mode == SYNC_REPORT || finding->place == PLACE_NOWHERE)
         atomic_fetch_add_explicit(&sync->counters.reported, 1, memory_order_relaxed);
-    describe_image(sync, finding, image, sizeof(image));
-    uint64_t fingerprint = fingerprint_of(finding, image);
+    uint64_t fingerprint = fingerprint_of(finding);
     if (is_new(sync->findings, fingerprint))
-        say(sync, finding, image, fingerprint);
+        say(sync, finding, fingerprint);
 }

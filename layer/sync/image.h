@@ -27,19 +27,21 @@ enum image_untracked {
 };
 
 /* Shared by the application's handle and by every command buffer whose contract names it; freed with the
- * last. What is not said to be guarded is constant after creation. */
+ * last. What is not said to be guarded is constant after creation. Recording reads what stands first, on many
+ * threads; what they and submits write stands last, on other cache lines. */
 struct image {
     VkImage handle;
     struct device_sync *sync;
-    atomic_uint references;
     atomic_uchar untracked; /* enum image_untracked; once set it stays */
-    atomic_bool destroyed;  /* the application's handle is gone: nothing is repaired any more */
     bool exclusive;         /* VK_SHARING_MODE_EXCLUSIVE */
     bool three_d;
     bool disjoint; /* each plane is bound to memory of its own */
     uint8_t aspect_count;
     VkImageAspectFlagBits
         aspects[2]; /* by aspect index; planes of a non-disjoint multi-planar image count as COLOR */
+    struct subresource_map state; /* of struct access; under sync->lock, but for its shape. 3D images: one
+                                     layer, since a transition covers all slices (spec,
+                                     VkImageSubresourceRange) */
     VkFormat format;
     VkImageUsageFlags usage;     /* stencil usage included */
     uint32_t ordinal;            /* the n-th image of the device */
@@ -47,14 +49,14 @@ struct image {
     uint32_t swapchain_index;
     struct memory_binding *bindings; /* see image_memory.c; under sync->memory_lock */
     char *name;                      /* by debug utils; under sync->lock; NULL: none */
-    struct subresource_map state;    /* of struct access; under sync->lock. 3D images: one layer, since a
-                                        transition covers all   slices (spec, VkImageSubresourceRange) */
-    struct access first;             /* its storage while uniform */
+    atomic_bool destroyed;           /* the application's handle is gone: nothing is repaired any more */
+    struct access first;             /* of `state` while it is uniform */
     uint64_t
         touched;   /* number of the last submit call that changed `state`; under sync->lock; see submit.c */
     bool acquired; /* of a swapchain image; under sync->lock. Others: true */
     uint32_t unresolved; /* batches that wait for a timeline value nobody has signalled yet and use it; under
                             sync->lock */
+    atomic_uint references;
 };
 
 struct image_view {

@@ -10,12 +10,6 @@ void record_use(struct command_buffer *buffer, enum sync_command command, struct
     if (!part)
         return;
     struct use use = {layout, (uint16_t)command, (uint16_t)buffer->label, {stages, access}};
-    struct subresource_range both;
-    if (record_has_one_layout(buffer, image)) {
-        both = *range;
-        both.aspects = subresource_range_all(&part->map.shape).aspects;
-        range = &both;
-    }
     struct transition_sink sink = record_repair_begin(buffer);
     contract_use(part, range, &use, &sink);
     if (record_repair_is_needed(buffer))

@@ -29,7 +29,8 @@ static inline bool record_is_inside(const struct command_buffer *buffer)
 }
 
 /* Spec, VkImageMemoryBarrier: of an image with depth and stencil an image barrier names both, unless
- * separateDepthStencilLayouts is enabled. So both are in one layout, whichever of them a command names. */
+ * separateDepthStencilLayouts is enabled. So one layout says what both are in; it may be another for each
+ * (DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL), and a command may name it by what it is to one of them. */
 static inline bool record_has_one_layout(const struct command_buffer *buffer, const struct image *image)
 {
     return image->aspect_count == 2 && !buffer->sync->separate_depth_stencil;

@@ -1,10 +1,12 @@
 /* Repairs of depth/stencil images where an image barrier must name both aspects
  * (VUID-VkImageMemoryBarrier-image-03320). */
+#include "sync/layout.h"
 #include "sync/record_repair.h"
 #include "sync/transition.h"
 
 struct rest {
-    bool any, mixed;
+    bool touched, untouched; /* by this command buffer */
+    bool mixed;              /* unknown, or not in one layout */
     VkImageLayout layout;
     struct scope source;
 };
@@ -13,28 +15,69 @@ static void look_at_rest(void *context, const struct subresource_range *range, c
 {
     const struct contract_state *state = value;
     struct rest *rest = context;
-    struct scope source = access_source(&state->access);
     (void)range;
-    rest->mixed |= !(state->need.flags & NEED_SET) || state->access.flags ||
-                   (rest->any && rest->layout != state->access.layout);
-    rest->any = true;
+    if (!(state->need.flags & NEED_SET)) {
+        rest->untouched = true;
+        return;
+    }
+    struct scope source = access_source(&state->access);
+    rest->mixed |= state->access.flags || (rest->touched && rest->layout != state->access.layout);
+    rest->touched = true;
     rest->layout = state->access.layout;
     rest->source.stages |= source.stages;
     rest->source.access |= source.access;
 }
 
-/* The other aspect is in a layout that will do, and stays in it. */
-static bool unite_with_rest(const struct contract_image *image, struct transition *transition)
+static void ignore(void *context, const struct transition *transition)
+{
+    (void)context, (void)transition;
+}
+
+/* The other aspect is in this layout from here on. */
+static void use_rest(struct contract_image *image, const struct transition *other, VkImageLayout layout,
+                     VkPipelineStageFlags2 stages)
+{
+    static const struct transition_sink sink = {ignore, NULL};
+    struct use use = {layout, other->command, (uint16_t)other->label, {stages, VK_ACCESS_2_NONE}};
+    contract_use(image, &other->range, &use, &sink);
+}
+
+static bool comes_along(struct contract_image *image, struct transition *transition, struct transition *other)
+{
+    other->new_layout = transition->new_layout;
+    other->destination = transition->destination;
+    if (!transition_unite(transition, other))
+        return false;
+    use_rest(image, other, other->new_layout, VK_PIPELINE_STAGE_2_NONE);
+    return true;
+}
+
+static bool stays(struct transition *transition, struct transition *other)
+{
+    other->new_layout = other->old_layout;
+    layout_scope(other->new_layout, &other->destination.stages, &other->destination.access);
+    return transition_unite(transition, other);
+}
+
+/* No transition is for the other aspect. What this command buffer has done to it stays, if there is a layout
+ * that says both. If it has done nothing, no barrier of its has moved this aspect either, so that both are in
+ * what this one was used in; then, or if there is no such layout, both go, as with an application that names
+ * both. */
+static bool unite_with_rest(struct contract_image *image, struct transition *transition)
 {
     struct transition other = *transition;
     struct rest rest = {0};
     other.range.aspects ^= BOTH_ASPECTS;
     subresource_map_read(&image->map, &other.range, look_at_rest, &rest);
-    if (rest.mixed)
+    if (rest.mixed || (rest.touched && rest.untouched))
         return false;
-    other.old_layout = other.new_layout = rest.layout;
     other.source = rest.source;
-    return transition_unite(transition, &other);
+    if (rest.touched) {
+        other.old_layout = rest.layout;
+        return stays(transition, &other) || comes_along(image, transition, &other);
+    }
+    use_rest(image, &other, other.old_layout, transition->source.stages);
+    return comes_along(image, transition, &other);
 }
 
 /* The index of the transition of the other aspect; `count` if there is none, UINT32_MAX if some are of a part
@@ -53,7 +96,7 @@ static uint32_t find_partner(const struct record_scratch *scratch, uint32_t inde
     return scratch->transition_count;
 }
 
-bool record_repair_unite_aspects(struct record_scratch *scratch, const struct contract_image *image)
+bool record_repair_unite_aspects(struct record_scratch *scratch, struct contract_image *image)
 {
     for (uint32_t i = 0; i < scratch->transition_count; i++) {
         struct transition *transition = &scratch->transitions[i];

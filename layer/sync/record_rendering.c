@@ -9,8 +9,8 @@
 #define DEPTH_STAGES                                                                                         \
     (VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT)
 
-/* `aspect`: the one that is used; 0: all of the view. */
-static void use_view(struct command_buffer *buffer, VkImageView handle, VkImageAspectFlagBits aspect,
+/* `aspects`: those that are used; 0: all of the view. */
+static void use_view(struct command_buffer *buffer, VkImageView handle, VkImageAspectFlags aspects,
                      VkImageLayout layout, const struct layer_use *layers, struct scope scope)
 {
     const struct image_view *view = image_view_find(buffer->sync, handle);
@@ -19,9 +19,12 @@ static void use_view(struct command_buffer *buffer, VkImageView handle, VkImageA
     if (!view)
         return;
     struct subresource_range range = view->range;
-    for (uint32_t i = 0; aspect && i < view->image->aspect_count; i++)
-        if (view->image->aspects[i] == aspect)
-            range.aspects = 1u << i;
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < view->image->aspect_count; i++)
+        if (view->image->aspects[i] & aspects)
+            used |= 1u << i;
+    if (used)
+        range.aspects = used;
     if (!layers || view->image->three_d)
         layers = &all;
     while (layer_stretch_next(&stretch, layers, view->range.layer_count)) {
@@ -80,26 +83,27 @@ static void use_depth(struct command_buffer *buffer, const VkRenderingAttachment
                  resolve);
 }
 
-/* One view in one layout for both: what is missing is then one barrier. */
-static bool are_one(const VkRenderingAttachmentInfo *depth, const VkRenderingAttachmentInfo *stencil)
+static bool are_alike(const VkRenderingAttachmentInfo *depth, const VkRenderingAttachmentInfo *stencil)
 {
     return depth && stencil && depth->imageView && depth->imageView == stencil->imageView &&
            depth->imageLayout == stencil->imageLayout && depth->resolveMode == VK_RESOLVE_MODE_NONE &&
            stencil->resolveMode == VK_RESOLVE_MODE_NONE;
 }
 
-static void use_depth_stencil(struct command_buffer *buffer, const VkRenderingAttachmentInfo *depth,
-                              const VkRenderingAttachmentInfo *stencil, const struct layer_use *layers)
+/* Both aspects in one layout: one use, so that what they lack is one barrier. */
+static void use_depth_and_stencil(struct command_buffer *buffer, const VkRenderingInfo *info,
+                                  const struct layer_use *layers)
 {
-    if (!are_one(depth, stencil)) {
+    const VkRenderingAttachmentInfo *depth = info->pDepthAttachment, *stencil = info->pStencilAttachment;
+    if (!are_alike(depth, stencil)) {
         use_depth(buffer, depth, VK_IMAGE_ASPECT_DEPTH_BIT, layers);
         use_depth(buffer, stencil, VK_IMAGE_ASPECT_STENCIL_BIT, layers);
         return;
     }
     struct scope scope = depth_scope(depth, VK_IMAGE_ASPECT_DEPTH_BIT);
-    struct scope other = depth_scope(stencil, VK_IMAGE_ASPECT_STENCIL_BIT);
-    scope.access |= other.access;
-    use_view(buffer, depth->imageView, 0, depth->imageLayout, layers, scope);
+    scope.access |= depth_scope(stencil, VK_IMAGE_ASPECT_STENCIL_BIT).access;
+    use_view(buffer, depth->imageView, VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT,
+             depth->imageLayout, layers, scope);
 }
 
 static void use_attachments(struct command_buffer *buffer, const VkRenderingInfo *info)
@@ -111,7 +115,7 @@ static void use_attachments(struct command_buffer *buffer, const VkRenderingInfo
     struct layer_use layers = {info->viewMask, info->layerCount};
     for (uint32_t i = 0; i < info->colorAttachmentCount; i++)
         use_color(buffer, &info->pColorAttachments[i], &layers);
-    use_depth_stencil(buffer, info->pDepthAttachment, info->pStencilAttachment, &layers);
+    use_depth_and_stencil(buffer, info, &layers);
     const VkRenderingFragmentShadingRateAttachmentInfoKHR *rate =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDERING_FRAGMENT_SHADING_RATE_ATTACHMENT_INFO_KHR);
     if (rate)

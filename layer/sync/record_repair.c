@@ -49,7 +49,7 @@ static VkImageMemoryBarrier2 barrier_of(const struct command_buffer *buffer, con
 }
 
 /* Makes all of them one pending call. False if that can't be done. */
-static bool put(struct command_buffer *buffer, const struct contract_image *part)
+static bool put(struct command_buffer *buffer, struct contract_image *part)
 {
     struct record_scratch *scratch = &buffer->pool->scratch;
     if (record_has_one_layout(buffer, part->image) && !record_repair_unite_aspects(scratch, part))

@@ -24,9 +24,10 @@ void record_report(const struct command_buffer *buffer, enum finding_kind kind, 
                    struct image *image, const struct transition *transition,
                    const struct command_buffer *labels);
 
-/* Where an image's barriers must name both aspects: makes the transitions that were added do so. False if
- * there is no layout that says it. record_aspects.c. */
-bool record_repair_unite_aspects(struct record_scratch *scratch, const struct contract_image *image);
+/* Where an image's barriers must name both aspects: makes the transitions that were added do so, and says to
+ * the contract what that does to the other aspect. False if there is no layout that says it.
+ * record_aspects.c. */
+bool record_repair_unite_aspects(struct record_scratch *scratch, struct contract_image *image);
 
 /* The masks of a barrier of the layer's: what the queue has, and what its stages can do. */
 struct scope record_scope_of_queue(const struct command_buffer *buffer, const struct scope *scope);

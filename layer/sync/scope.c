@@ -71,19 +71,21 @@ bool scope_knows(VkPipelineStageFlags2 stages)
 /* Spec, table "Supported Pipeline Stage Flags". */
 static VkPipelineStageFlags2 queue_stages(VkQueueFlags queue)
 {
+    static const struct {
+        VkQueueFlags queue;
+        VkPipelineStageFlags2 stages;
+    } kinds[] = {
+        {VK_QUEUE_GRAPHICS_BIT, GRAPHICS | TRANSFER},
+        {VK_QUEUE_COMPUTE_BIT, COMPUTE | TRANSFER},
+        {VK_QUEUE_TRANSFER_BIT, TRANSFER},
+        {VK_QUEUE_VIDEO_DECODE_BIT_KHR, VIDEO_DECODE},
+        {QUEUE_VIDEO_ENCODE, VIDEO_ENCODE},
+        {VK_QUEUE_OPTICAL_FLOW_BIT_NV, OPTICAL_FLOW},
+    };
     VkPipelineStageFlags2 stages = 0;
-    if (queue & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT))
-        stages |= TRANSFER;
-    if (queue & VK_QUEUE_GRAPHICS_BIT)
-        stages |= GRAPHICS;
-    if (queue & VK_QUEUE_COMPUTE_BIT)
-        stages |= COMPUTE;
-    if (queue & VK_QUEUE_VIDEO_DECODE_BIT_KHR)
-        stages |= VIDEO_DECODE;
-    if (queue & QUEUE_VIDEO_ENCODE)
-        stages |= VIDEO_ENCODE;
-    if (queue & VK_QUEUE_OPTICAL_FLOW_BIT_NV)
-        stages |= OPTICAL_FLOW;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (queue & kinds[i].queue)
+            stages |= kinds[i].stages;
     return queue ? stages : SINGLES;
 }
 
@@ -219,7 +221,7 @@ VkAccessFlags2 scope_access_of_stages(VkAccessFlags2 access, VkPipelineStageFlag
     if ((stages & S(ALL_COMMANDS)) || !scope_knows(stages))
         return access;
     stages = scope_expand_stages(stages, 0);
-    for (size_t i = 0; i < sizeof(supported) / sizeof(supported[0]); i++)
+    for (size_t i = 0; (access & ~can) && i < sizeof(supported) / sizeof(supported[0]); i++)
         if (supported[i].stages & stages)
             can |= supported[i].access;
     return access & can;

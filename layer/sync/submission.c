@@ -215,7 +215,9 @@ static void add_finding(struct submission *submission, enum finding_kind kind, e
         .had = transition->old_layout,
         .needed = transition->new_layout,
     };
-    snprintf(submission->names[index], FINDING_NAME_SIZE, "%s", buffer && buffer->name ? buffer->name : "");
+    submission->names[index][0] = 0;
+    if (buffer && buffer->name)
+        snprintf(submission->names[index], FINDING_NAME_SIZE, "%s", buffer->name);
 }
 
 /* Context of a contract_resolve(). */

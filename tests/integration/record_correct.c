@@ -401,6 +401,37 @@ static void aspects(const struct record_app *app, const struct record_vk *vk, Vk
     record_read(app, vk, cb, image, STENCIL_BIT, SRC);
 }
 
+/* Each aspect in a layout that says the same of it as the one that the image is in. */
+static void aspects_rendered(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    const VkImageLayout layout = VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL;
+    VkRenderingAttachmentInfo depth = attachment(app->views[VIEW_DEPTH], DEPTH_READ);
+    VkRenderingAttachmentInfo stencil = attachment(app->views[VIEW_DEPTH], DEPTH);
+    depth.loadOp = VK_ATTACHMENT_LOAD_OP_LOAD;
+    depth.storeOp = VK_ATTACHMENT_STORE_OP_NONE;
+    record_move(vk, cb, app->images[IMAGE_DEPTH], BOTH, UNDEFINED, DST);
+    record_clear_depth(vk, cb, app->images[IMAGE_DEPTH], BOTH_BITS, DST);
+    record_move(vk, cb, app->images[IMAGE_DEPTH], BOTH, DST, layout);
+    render(vk, cb, NULL, &depth, &stencil, 0);
+    render(vk, cb, NULL, NULL, &stencil, 0);
+    record_move(vk, cb, app->images[IMAGE_DEPTH], BOTH, layout, SRC);
+}
+
+/* The same where that layout is the work of another command buffer. */
+static void aspects_before(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    record_move(vk, cb, app->images[IMAGE_DEPTH], BOTH, UNDEFINED,
+                VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL);
+}
+
+static void aspects_after(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    VkRenderingAttachmentInfo stencil = attachment(app->views[VIEW_DEPTH], DEPTH);
+    render(vk, cb, NULL, NULL, &stencil, 0);
+    record_move(vk, cb, app->images[IMAGE_DEPTH], BOTH,
+                VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL, SRC);
+}
+
 /* --- Events --- */
 
 static void events(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
@@ -553,6 +584,9 @@ const struct correct correct_programs[] = {
     {"rendering", rendering, true},
     {"suspended", suspended, true},
     {"aspects", aspects, true},
+    {"aspects_rendered", aspects_rendered, true},
+    {"aspects_before", aspects_before, true},
+    {"aspects_after", aspects_after, true},
     {"events", events, true},
     {"events2", events2, true},
     {"secondaries", secondaries, true},

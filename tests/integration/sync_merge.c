@@ -270,7 +270,7 @@ static const struct {
      1,
      2,
      1},
-    {"external",
+    {"external: it may be another's alias",
      {{TRANSFER, COMPUTE, IMAGE_EXTERNAL, ONE, UNDEFINED, GENERAL, 0},
       {TRANSFER, COMPUTE, IMAGE_COLOR, ONE, UNDEFINED, SRC, 0}},
      2,

@@ -34,6 +34,15 @@ static void test_correct(void **state)
     check_correct();
 }
 
+/* They are right by the oracle alone. */
+static void test_without_layer(void **state)
+{
+    (void)state;
+    layer_remove();
+    record_run_on_all(run_correct);
+    layer_restore();
+}
+
 static void test_correct_unmerged(void **state)
 {
     (void)state;
@@ -51,6 +60,7 @@ static void test_correct_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        HARNESS_TEST(test_without_layer),
         HARNESS_TEST(test_correct),
         HARNESS_TEST(test_correct_unmerged),
         HARNESS_TEST(test_correct_reported),

@@ -290,6 +290,17 @@ static void depth_alone(const struct record_app *app, const struct record_vk *vk
     record_read(app, vk, cb, image_of(app, IMAGE_DEPTH), STENCIL_BIT, SRC);
 }
 
+/* Depth is read only from here on, stencil is written as before. */
+static void depth_read(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    VkRenderingAttachmentInfo depth = attachment(app->views[VIEW_DEPTH], DEPTH_READ);
+    VkRenderingAttachmentInfo stencil = attachment(app->views[VIEW_DEPTH], DEPTH);
+    depth.loadOp = VK_ATTACHMENT_LOAD_OP_LOAD;
+    depth.storeOp = VK_ATTACHMENT_STORE_OP_NONE;
+    begin_in(app, vk, cb, IMAGE_DEPTH, DEPTH);
+    render(vk, cb, NULL, &depth, &stencil, 0);
+}
+
 /* --- Events --- */
 
 static void event(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
@@ -434,6 +445,11 @@ static const struct missing missing2[] = {
 };
 
 static const struct missing missing_whole[] = {
+    {"depth_read",
+     depth_read,
+     {{"vkCmdBeginRendering", IMAGE_DEPTH, DEPTH, VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL,
+       BOTH_BITS, 0, 1, 0, 1}},
+     1},
     {"depth_alone",
      depth_alone,
      {{"vkCmdCopyImageToBuffer", IMAGE_DEPTH, DST, SRC, BOTH_BITS, 0, 1, 0, 1}},
@@ -445,6 +461,10 @@ static const struct missing missing_whole[] = {
 };
 
 static const struct missing missing_separate[] = {
+    {"depth_read",
+     depth_read,
+     {{"vkCmdBeginRendering", IMAGE_DEPTH, DEPTH, DEPTH_READ, DEPTH_BIT, 0, 1, 0, 1}},
+     1},
     {"depth_alone",
      depth_alone,
      {{"vkCmdCopyImageToBuffer", IMAGE_DEPTH, DST, SRC, DEPTH_BIT, 0, 1, 0, 1}},

@@ -231,6 +231,113 @@ static void test_rewriting_unmerged(void **state)
     record_run_on_all(run_rewriting);
 }
 
+/* --- What can't be known --- */
+
+static VkRenderPass pass;
+static VkFramebuffer frame;
+static VkImage aliases[2];
+static VkDeviceMemory shared_memory;
+
+static void unknown_layout(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    begin_in(app, vk, cb, IMAGE_COLOR, ONE, (VkImageLayout)1000999123);
+    record_clear(vk, cb, image_of(app, IMAGE_COLOR), ONE, DST);
+    record_move(vk, cb, image_of(app, IMAGE_COLOR), ONE, SRC, GENERAL);
+}
+
+/* It isn't valid there, and who does it goes on as if it were. */
+static void moved_inside(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    begin_in(app, vk, cb, IMAGE_OTHER, ONE, DST);
+    record_begin_pass(vk, cb, pass, frame, VK_SUBPASS_CONTENTS_INLINE);
+    record_move(vk, cb, image_of(app, IMAGE_OTHER), ONE, DST, SRC);
+    vk->CmdEndRenderPass(cb);
+    record_read(app, vk, cb, image_of(app, IMAGE_OTHER), COLOR_BIT, SRC);
+}
+
+static void from_outside(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    VkImageMemoryBarrier barrier = record_barrier_info(image_of(app, IMAGE_COLOR), ONE, GENERAL, SRC);
+    barrier.srcQueueFamilyIndex = VK_QUEUE_FAMILY_EXTERNAL;
+    barrier.dstQueueFamilyIndex = app->family;
+    begin_in(app, vk, cb, IMAGE_COLOR, ONE, DST);
+    vk->CmdPipelineBarrier(cb, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL,
+                           0, NULL, 1, &barrier);
+    record_read(app, vk, cb, image_of(app, IMAGE_COLOR), COLOR_BIT, GENERAL);
+}
+
+static void shared(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    for (int i = 0; i < 2; i++) {
+        record_move(vk, cb, aliases[i], ONE, UNDEFINED, DST);
+        record_act(app, vk, cb);
+        record_read(app, vk, cb, aliases[i], COLOR_BIT, SRC);
+        record_move(vk, cb, aliases[i], ONE, GENERAL, SRC);
+    }
+}
+
+static const struct {
+    const char *name;
+    record_function record;
+} unknown[] = {
+    {"unknown layout", unknown_layout},
+    {"moved inside", moved_inside},
+    {"from outside", from_outside},
+    {"shared memory", shared},
+};
+
+static void create_aliases(const struct record_app *app)
+{
+    for (int i = 0; i < 2; i++) {
+        VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                  .imageType = VK_IMAGE_TYPE_2D,
+                                  .format = RECORD_FORMAT,
+                                  .extent = {RECORD_SIDE, RECORD_SIDE, 1},
+                                  .mipLevels = 1,
+                                  .arrayLayers = 1,
+                                  .samples = VK_SAMPLE_COUNT_1_BIT,
+                                  .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+        CHECK_EQUAL(vkCreateImage(app->device, &info, NULL, &aliases[i]), VK_SUCCESS);
+    }
+    VkMemoryRequirements needs;
+    vkGetImageMemoryRequirements(app->device, aliases[0], &needs);
+    VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                   .allocationSize = needs.size};
+    while (!(needs.memoryTypeBits & 1u << memory.memoryTypeIndex))
+        memory.memoryTypeIndex++;
+    CHECK_EQUAL(vkAllocateMemory(app->device, &memory, NULL, &shared_memory), VK_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        CHECK_EQUAL(vkBindImageMemory(app->device, aliases[i], shared_memory, 0), VK_SUCCESS);
+}
+
+static void run_unknown(void *context)
+{
+    struct record_app app;
+    record_app_open(&app, context);
+    pass = record_pass(&app, RECORD_FORMAT, VK_SAMPLE_COUNT_1_BIT, UNDEFINED, TARGET, SHADER, 0);
+    frame = record_framebuffer(&app, pass, app.views[VIEW_COLOR], 1);
+    create_aliases(&app);
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+        struct recorded recorded = record_both(&app, unknown[i].record);
+        record_check_same(&recorded, unknown[i].name);
+    }
+    vkDestroyFramebuffer(app.device, frame, NULL);
+    vkDestroyRenderPass(app.device, pass, NULL);
+    for (int i = 0; i < 2; i++)
+        vkDestroyImage(app.device, aliases[i], NULL);
+    vkFreeMemory(app.device, shared_memory, NULL);
+    record_app_close(&app);
+}
+
+/* Left alone, right or wrong. */
+static void test_unknown(void **state)
+{
+    (void)state;
+    record_run_on_all(run_unknown);
+    CHECK_EQUAL(report_count("repair", ""), 0);
+    CHECK_EQUAL(report_count("fault", ""), 0);
+}
+
 /* --- What the barrier waits for --- */
 
 static void waits_for_nothing(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
@@ -292,10 +399,8 @@ static void test_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARNESS_TEST(test_rewriting),
-        HARNESS_TEST(test_rewriting_unmerged),
-        HARNESS_TEST(test_widened),
-        HARNESS_TEST(test_reported),
+        HARNESS_TEST(test_rewriting), HARNESS_TEST(test_rewriting_unmerged), HARNESS_TEST(test_unknown),
+        HARNESS_TEST(test_widened),   HARNESS_TEST(test_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

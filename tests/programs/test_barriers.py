@@ -230,6 +230,44 @@ class MapLoader(unittest.TestCase):
                 self.assertEqual(layered.violations, [])
 
 
+class RandomPrograms(unittest.TestCase):
+    """barrier_random: right ones are left alone, others repaired. A failure's programs are those of its seeds."""
+
+    count = "60" if SANITIZED else "400"
+
+    def programs(self, layer, *options, judge=None, count=None):
+        done = Run(judge or oracle_alone, "barrier_random", ("--count", count or self.count, *options), layer,
+                   program=os.path.join(PROGRAMS, "barrier_random"))
+        self.assertEqual(done.status, 0, done.output + done.errors[-2000:])
+        return done
+
+    def test_right_ones(self):
+        for sync in ((), ("--sync2",)):
+            with self.subTest(sync=sync):
+                self.assertEqual(self.programs(False, *sync).violations, [])
+                done = self.programs(True, *sync)
+                self.assertEqual(done.violations, [])
+                repairs = [e for e in done.events if e["event"] in ("repair", "fault")]
+                self.assertEqual(repairs, [])
+
+    def test_wrong_ones(self):
+        for options in (("--strip", "30"), ("--spoil", "30"), ("--strip", "20", "--spoil", "20", "--sync2")):
+            with self.subTest(options=options):
+                self.assertNotEqual(self.programs(False, *options).violations, [])
+                self.assertEqual(self.programs(True, *options).violations, [])
+
+    @unittest.skipIf(SANITIZED, "the oracle judges sanitized builds")
+    @unittest.skipUnless(os.path.exists(CHROMIUM) and LAVAPIPE, "no current validation here (Debian's chromium)")
+    def test_under_validation(self):
+        """Joined barriers leave no hazard; of what was left out no layout error remains."""
+        judge = validation(chromium_manifest(), "khronos_validation.validate_sync = true")
+        for sync in ((), ("--sync2",)):
+            with self.subTest(sync=sync):
+                self.assertEqual(self.programs(True, *sync, judge=judge, count="40").messages, [])
+                told = self.programs(True, *sync, "--strip", "30", judge=judge, count="40").messages
+                self.assertEqual([m for m in told if not m.startswith("SYNC-HAZARD")], [])
+
+
 class Stress(unittest.TestCase):
     """L36, L39, L41, L51."""
 

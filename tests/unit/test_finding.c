@@ -74,6 +74,7 @@ static int set_up(void **state)
     tracked.device = &device;
     pthread_mutex_init(&tracked.lock, NULL);
     tracked.findings = finding_table_create();
+    image.sync = &tracked;
     image.handle = (VkImage)(uintptr_t)0xabc;
     image.aspects[0] = VK_IMAGE_ASPECT_COLOR_BIT;
     image.ordinal = 7;
