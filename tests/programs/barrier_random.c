@@ -2,8 +2,10 @@
  *
  * Random programs: images of several mips and layers, clears, blits, uploads, rendering, render passes,
  * barriers in between, several command buffers and submits on one queue. Each keeps its own account of
- * layouts, and inserts the barriers that it needs; --strip leaves out that many of them, --spoil falsifies
- * that many oldLayouts. With neither every program is right. */
+ * layouts, and inserts the barriers that it needs, those of memory alone too, so that synchronization
+ * validation can judge what the layer makes of them (barrier_fuzz knows more commands, and layouts alone).
+ * --strip leaves out that many of them, --spoil falsifies that many oldLayouts. With neither every program
+ * is right. */
 #include "kit.h"
 
 #include <stdio.h>
