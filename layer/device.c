@@ -89,8 +89,8 @@ bool device_hides(const struct device *device, const char *name, const struct ho
 {
     if (!device->sync2_extension)
         return false;
-    /* Of VK_NV_device_diagnostic_checkpoints, but only beside synchronization2; not hooked. */
-    if (strcmp(name, "vkGetQueueCheckpointData2NV") == 0)
+    /* Of other extensions, but only beside synchronization2. */
+    if (strcmp(name, "vkGetQueueCheckpointData2NV") == 0 || strcmp(name, "vkCmdWriteBufferMarker2AMD") == 0)
         return true;
     if (!hook || is_enabled(device, hook))
         return false;

@@ -317,10 +317,13 @@ def read_providers(root, commands):
         supported = extension.attrib.get("supported", "").split(",")
         if "vulkan" not in supported or "platform" in extension.attrib:
             continue
-        for required in extension.findall("require/command"):
-            command = commands.get(required.attrib["name"])
-            if command and extension.attrib["name"] not in command.extensions:
-                command.extensions.append(extension.attrib["name"])
+        for block in extension.findall("require"):
+            # Old registries have what two extensions bring together, as vkCmdWriteBufferMarker2AMD, in either's place.
+            brings = [extension.attrib["name"]] + block.attrib.get("extension", "").split(",")
+            for required in block.findall("command"):
+                command = commands.get(required.attrib["name"])
+                if command:
+                    command.extensions += [n for n in brings if n and n not in command.extensions]
     return {n: c for n, c in commands.items() if c.core or c.extensions}
 
 

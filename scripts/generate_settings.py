@@ -99,14 +99,13 @@ class Manifest:
             values = {entry["key"]: text_of(entry["value"]) for entry in preset["settings"]}
             self.presets[values.pop("preset")] = values
         nodes = features["settings"]
-        chosen = default_preset or next(node["default"] for node in nodes if node["key"] == "preset")
-        if chosen not in self.presets:
-            sys.exit(f"preset '{chosen}': the manifest knows {', '.join(self.presets)}")
-        for preset in features["presets"]:
-            values = {entry["key"]: entry["value"] for entry in preset["settings"]}
-            if values["preset"] == chosen:
-                for node in nodes:
-                    node["default"] = values.get(node["key"], node["default"])
+        preset = next(node for node in nodes if node["key"] == "preset")
+        standard = default_preset or preset["default"]
+        android = default_preset or preset.get("x-android-default", standard)
+        for key, name in (("default", standard), ("x-android-default", android)):
+            if name not in self.presets:
+                sys.exit(f"preset '{name}': the manifest knows {', '.join(self.presets)}")
+            self.make_default(nodes, key, name)
         self.settings = [Setting(node) for node in nodes]
         by_key = {setting.key: setting for setting in self.settings}
         if set(by_key["preset"].values) != set(self.presets):
@@ -116,6 +115,15 @@ class Manifest:
         for values in self.presets.values():
             for key, value in values.items():
                 by_key[key].require(value)
+
+    def make_default(self, nodes, key, name):
+        """What a preset sets becomes the settings' defaults."""
+        entries = next(preset["settings"] for preset in self.document["layer"]["features"]["presets"]
+                       if {"key": "preset", "value": name} in preset["settings"])
+        values = {entry["key"]: entry["value"] for entry in entries}
+        for node in nodes:
+            if node["key"] in values:
+                node[key] = values[node["key"]]
 
 
 def quoted(text):

@@ -1,5 +1,6 @@
 #include "sync/device_sync.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "device_request.h"
@@ -57,6 +58,16 @@ static void read_mode(struct device_sync *sync, const VkDeviceCreateInfo *info)
     sync->merge = sync->mode == SYNC_REPAIR && values->merge;
 }
 
+/* By the name that was enabled: a driver may answer to others, too. */
+static PFN_vkCmdPipelineBarrier2 find_barrier2(const struct device *device)
+{
+    if (device->api_version >= VK_API_VERSION_1_3)
+        return device->next.CmdPipelineBarrier2;
+    bool named =
+        device->sync2_extension || device_has_extension(device, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME);
+    return named ? device->next.CmdPipelineBarrier2KHR : NULL;
+}
+
 struct device_sync *device_sync_create(struct device *device, const VkDeviceCreateInfo *info)
 {
     struct device_sync *sync = calloc(1, sizeof(*sync));
@@ -68,8 +79,7 @@ struct device_sync *device_sync_create(struct device *device, const VkDeviceCrea
     read_families(sync);
     sync->app_sync2 = device_request_has_sync2(info);
     sync->separate_depth_stencil = device_request_has_separate_layouts(info);
-    sync->CmdPipelineBarrier2 = device->next.CmdPipelineBarrier2 ? device->next.CmdPipelineBarrier2
-                                                                 : device->next.CmdPipelineBarrier2KHR;
+    sync->CmdPipelineBarrier2 = find_barrier2(device);
     sync->sync2 = device->sync2 && sync->CmdPipelineBarrier2;
     all_maps(sync, maps);
     for (uint32_t i = 0; i < MAP_COUNT; i++)
@@ -84,43 +94,53 @@ struct device_sync *device_sync_create(struct device *device, const VkDeviceCrea
     return NULL;
 }
 
+static uint64_t count_of(const atomic_uint_fast64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void log_summary(struct report *report, const struct sync_counters *c)
+{
+    uint64_t calls = count_of(&c->calls_in), recorded = count_of(&c->record_repairs),
+             rewritten = count_of(&c->rewritten), submitted = count_of(&c->submit_repairs),
+             presented = count_of(&c->present_repairs), reported = count_of(&c->reported);
+    if (!(calls || recorded || rewritten || submitted || presented || reported))
+        return;
+    report_log(report, REPORT_INFO,
+               "%" PRIu64 " barrier calls with repairs, %" PRIu64 " given down; repairs: %" PRIu64
+               " before commands, %" PRIu64 " barriers rewritten, %" PRIu64
+               " before command buffers, %" PRIu64 " before presents; %" PRIu64 " only reported",
+               calls, count_of(&c->calls_out), recorded, rewritten, submitted, presented, reported);
+}
+
 static void report_summary(struct device_sync *sync)
 {
     struct report *report = sync->device->instance->report;
-    struct sync_counters *c = &sync->counters;
+    const struct sync_counters *c = &sync->counters;
     const struct {
         const char *name;
-        uint64_t value;
+        const atomic_uint_fast64_t *counter;
     } counts[] = {
-        {"calls_in", atomic_load(&c->calls_in)},
-        {"calls_out", atomic_load(&c->calls_out)},
-        {"images_in", atomic_load(&c->images_in)},
-        {"images_out", atomic_load(&c->images_out)},
-        {"record_repairs", atomic_load(&c->record_repairs)},
-        {"rewritten", atomic_load(&c->rewritten)},
-        {"submit_repairs", atomic_load(&c->submit_repairs)},
-        {"patches", atomic_load(&c->patches)},
-        {"present_repairs", atomic_load(&c->present_repairs)},
-        {"reported", atomic_load(&c->reported)},
-        {"unpatchable", atomic_load(&c->unpatchable)},
-        {"images_unknown", atomic_load(&c->images_unknown)},
+        {"calls_in", &c->calls_in},
+        {"calls_out", &c->calls_out},
+        {"images_in", &c->images_in},
+        {"images_out", &c->images_out},
+        {"record_repairs", &c->record_repairs},
+        {"rewritten", &c->rewritten},
+        {"submit_repairs", &c->submit_repairs},
+        {"patches", &c->patches},
+        {"present_repairs", &c->present_repairs},
+        {"reported", &c->reported},
+        {"unpatchable", &c->unpatchable},
+        {"images_unknown", &c->images_unknown},
     };
     struct report_event event;
     report_event_begin(&event, report, "barriers");
     report_event_string(&event, "mode", sync->mode == SYNC_REPAIR ? "repair" : "report");
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-        report_event_number(&event, counts[i].name, counts[i].value);
+        report_event_number(&event, counts[i].name, count_of(counts[i].counter));
     report_event_end(&event, report);
-    if (!counts[0].value && !counts[6].value && !counts[8].value && !counts[9].value)
-        return;
-    report_log(
-        report, REPORT_INFO,
-        "%llu barrier calls, %llu given down; repairs: %llu before commands, %llu barriers rewritten, %llu "
-        "before command buffers, %llu before presents; %llu only reported",
-        (unsigned long long)counts[0].value, (unsigned long long)counts[1].value,
-        (unsigned long long)counts[4].value, (unsigned long long)counts[5].value,
-        (unsigned long long)counts[6].value, (unsigned long long)counts[8].value,
-        (unsigned long long)counts[9].value);
+    log_summary(report, c);
 }
 
 void device_sync_destroy(struct device_sync *sync)

@@ -163,64 +163,90 @@ static uint64_t fingerprint_of(const struct finding *finding)
     text_add(&text, "|");
     text_add(&text, sync_command_name(finding->command));
     text_add(&text, "|");
-    text_add_image(&text, finding);
-    text_add(&text, "|");
-    text_add(&text, finding->labels ? finding->labels : "");
-    text_add(&text, "|");
     text_add_number(&text, finding->had);
     text_add(&text, "|");
     text_add_number(&text, finding->needed);
+    text_add(&text, "|");
+    text_add_image(&text, finding);
+    text_add(&text, "|");
+    text_add(&text, finding->labels ? finding->labels : "");
     uint64_t hash = hash64_of(text.bytes, text.size);
     return hash ? hash : 1;
+}
+
+/* A finding that is said, with what is said of it in words. */
+struct saying {
+    const struct finding *finding;
+    const char *image;
+    const char *labels;
+    uint64_t fingerprint;
+    bool repaired;
+    char handle[24];
+};
+
+static void write_event(struct report *report, const struct saying *saying)
+{
+    const struct finding *finding = saying->finding;
+    VkImageSubresourceRange range = image_vk_range(finding->image, &finding->range);
+    struct report_event event;
+    char fingerprint[17];
+    snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, saying->fingerprint);
+    report_event_begin(&event, report, saying->repaired ? "repair" : "fault");
+    report_event_string(&event, "kind", kind_name(finding->kind));
+    report_event_string(&event, "place", place_name(finding->place));
+    report_event_string(&event, "fingerprint", fingerprint);
+    report_event_string(&event, "command", sync_command_name(finding->command));
+    report_event_string(&event, "had", enum_VkImageLayout_name(finding->had));
+    report_event_string(&event, "needed", enum_VkImageLayout_name(finding->needed));
+    report_event_string(&event, "image", saying->handle);
+    report_event_string(&event, "name", saying->image);
+    report_event_number(&event, "aspects", range.aspectMask);
+    report_event_number(&event, "mip", range.baseMipLevel);
+    report_event_number(&event, "mips", range.levelCount);
+    report_event_number(&event, "layer", range.baseArrayLayer);
+    report_event_number(&event, "layers", range.layerCount);
+    report_event_string(&event, "command_buffer", finding->command_buffer);
+    report_event_string(&event, "labels", saying->labels); /* last: they may be longer than an event */
+    report_event_end(&event, report);
+}
+
+/* The application's own words are cut, so that what comes behind them is still read. */
+static void write_line(struct report *report, const struct saying *saying, bool fault)
+{
+    const struct finding *finding = saying->finding;
+    const char *buffer = finding->command_buffer;
+    char text[1024], range[96];
+    describe_range(finding, range, sizeof(range));
+    snprintf(text, sizeof(text),
+             "%s [%016" PRIx64 "]: image %.80s (%s), %s, in %s, needed in %s%s%.120s by %s%s%.40s; %s%s",
+             kind_name(finding->kind), saying->fingerprint, saying->image, saying->handle, range,
+             enum_VkImageLayout_name(finding->had), enum_VkImageLayout_name(finding->needed),
+             saying->labels[0] ? " under " : "", saying->labels, sync_command_name(finding->command),
+             buffer ? " of " : "", buffer ? buffer : "", saying->repaired ? "repaired " : "not repaired",
+             saying->repaired ? place_name(finding->place) : "");
+    if (fault)
+        report_fault(report, (uint32_t)saying->fingerprint, "%s", text);
+    else
+        report_log(report, saying->repaired ? REPORT_INFO : REPORT_WARNING, "%s", text);
 }
 
 static void say(struct device_sync *sync, const struct finding *finding, uint64_t fingerprint)
 {
     struct report *report = sync->device->instance->report;
-    struct text name;
-    const char *image = name.bytes;
-    char range[96], handle[24], hash[24];
-    const char *labels = finding->labels ? finding->labels : "";
-    name.size = 0;
-    text_add_image(&name, finding);
-    name.bytes[name.size] = 0;
-    describe_range(finding, range, sizeof(range));
-    snprintf(handle, sizeof(handle), "0x%" PRIx64, HANDLE_KEY(finding->image->handle));
-    snprintf(hash, sizeof(hash), "%016" PRIx64, fingerprint);
-    VkImageSubresourceRange where = image_vk_range(finding->image, &finding->range);
-
-    struct report_event event;
-    report_event_begin(&event, report,
-                       sync->mode == SYNC_REPORT || finding->place == PLACE_NOWHERE ? "fault" : "repair");
-    report_event_string(&event, "kind", kind_name(finding->kind));
-    report_event_string(&event, "place", place_name(finding->place));
-    report_event_string(&event, "command", sync_command_name(finding->command));
-    report_event_string(&event, "had", enum_VkImageLayout_name(finding->had));
-    report_event_string(&event, "needed", enum_VkImageLayout_name(finding->needed));
-    report_event_string(&event, "image", handle);
-    report_event_string(&event, "name", image);
-    report_event_number(&event, "aspects", where.aspectMask);
-    report_event_number(&event, "mip", where.baseMipLevel);
-    report_event_number(&event, "mips", where.levelCount);
-    report_event_number(&event, "layer", where.baseArrayLayer);
-    report_event_number(&event, "layers", where.layerCount);
-    report_event_string(&event, "labels", labels);
-    report_event_string(&event, "command_buffer", finding->command_buffer);
-    report_event_string(&event, "fingerprint", hash);
-    report_event_end(&event, report);
-
-    bool repaired = sync->mode == SYNC_REPAIR && finding->place != PLACE_NOWHERE;
-    char text[1024];
-    snprintf(text, sizeof(text), "%s [%s]: image %.255s (%s), %s, in %s, needed in %s%s%s by %s%s%s; %s%s",
-             kind_name(finding->kind), hash, image, handle, range, enum_VkImageLayout_name(finding->had),
-             enum_VkImageLayout_name(finding->needed), labels[0] ? " under " : "", labels,
-             sync_command_name(finding->command), finding->command_buffer ? " of " : "",
-             finding->command_buffer ? finding->command_buffer : "", repaired ? "repaired " : "not repaired",
-             repaired ? place_name(finding->place) : "");
-    if (sync->mode == SYNC_REPORT)
-        report_fault(report, (uint32_t)fingerprint, "%s", text);
-    else
-        report_log(report, finding->place == PLACE_NOWHERE ? REPORT_WARNING : REPORT_INFO, "%s", text);
+    struct text image;
+    struct saying saying = {
+        .finding = finding,
+        .image = image.bytes,
+        .labels = finding->labels ? finding->labels : "",
+        .fingerprint = fingerprint,
+        .repaired = sync->mode == SYNC_REPAIR && finding->place != PLACE_NOWHERE,
+    };
+    image.size = 0;
+    text_add_image(&image, finding);
+    image.bytes[image.size] = '\0';
+    snprintf(saying.handle, sizeof(saying.handle), "0x%" PRIx64, HANDLE_KEY(finding->image->handle));
+    write_event(report, &saying);
+    write_line(report, &saying, sync->mode == SYNC_REPORT);
 }
 
 void finding_report(struct device_sync *sync, const struct finding *finding)

@@ -341,6 +341,22 @@ static void ask_extension(void *unused)
     app_destroy_instance(&app);
 }
 
+/* Of another extension, but there only beside synchronization2. */
+static void ask_for_marker(void *unused)
+{
+    static const char *const names[] = {"VK_AMD_buffer_marker"};
+    struct mock_loader mock;
+    struct app app;
+    (void)unused;
+    begin(&mock, &app, "api=1.2;show=VK_AMD_buffer_marker", VK_API_VERSION_1_3);
+    VkDeviceCreateInfo info = device_info(NULL);
+    info.enabledExtensionCount = 1;
+    info.ppEnabledExtensionNames = names;
+    ask(&mock, &app, &info, "vkCmdWriteBufferMarker2AMD", false);
+    CHECK(seen.enabled && seen.named == 1);
+    app_destroy_instance(&app);
+}
+
 /* It may not be added, or isn't wanted. */
 static void expect_nothing(const struct mock_loader *mock, struct app *app, const VkDeviceCreateInfo *info)
 {
@@ -424,6 +440,12 @@ static void test_extension(void **state)
     run(ask_extension);
 }
 
+static void test_marker(void **state)
+{
+    (void)state;
+    run(ask_for_marker);
+}
+
 static void test_nothing(void **state)
 {
     (void)state;
@@ -441,8 +463,8 @@ static void test_refusal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        DEVICE_TEST(test_halves),  DEVICE_TEST(test_core),    DEVICE_TEST(test_extension),
-        DEVICE_TEST(test_nothing), DEVICE_TEST(test_refusal),
+        DEVICE_TEST(test_halves), DEVICE_TEST(test_core),    DEVICE_TEST(test_extension),
+        DEVICE_TEST(test_marker), DEVICE_TEST(test_nothing), DEVICE_TEST(test_refusal),
     };
     return cmocka_run_group_tests_name("sync_device", tests, NULL, NULL);
 }

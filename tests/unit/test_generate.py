@@ -45,6 +45,11 @@ class GenerateTest(unittest.TestCase):
                 self.assertIn('{"vk%s%s", (PFN_vkVoidFunction)entry_' % (name, suffix), hooks)
                 self.assertIn("hook_%sEXT(self, self->next.%s%s," % (name, name, suffix), hooks)
 
+    def test_command_of_two_extensions(self):
+        """In either's place, by the registry's age; on Vulkan 1.3 the second alone is enabled."""
+        self.assertRegex(generate(REGISTRY)["hooks.c"],
+                         r'extensions_CmdWriteBufferMarker2AMD\[\] = \{[^}]*"VK_AMD_buffer_marker"')
+
     def test_hooked_name_becomes_an_alias(self):
         """As names with EXT do when an extension is promoted."""
         with open(REGISTRY, encoding="utf-8") as file:

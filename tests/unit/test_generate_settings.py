@@ -64,6 +64,17 @@ class GenerateSettings(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("caches, report, off", result.stderr)
 
+    def test_default_preset_on_android(self):
+        self.generate("--table", self.path)
+        table = (self.path / "settings_entries.h").read_text()
+        self.assertIn('.standard = ANDROID_OR("caches", "repair")', table)
+        self.assertIn('.standard = ANDROID_OR("off", "repair")', table)
+        properties = self.generated("--android")
+        self.assertIn("robust_cache.preset=caches\n", properties)
+        self.assertIn("robust_cache.barriers=off\n", properties)
+        self.generate("--default-preset=repair", "--table", self.path)
+        self.assertNotIn('ANDROID_OR("caches"', (self.path / "settings_entries.h").read_text())
+
     def test_check_finds_what_is_stale(self):
         sample = self.path / "sample"
         self.assertNotEqual(self.generate("--check", "--sample", sample).returncode, 0)
