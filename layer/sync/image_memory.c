@@ -142,8 +142,8 @@ static void give_up(struct memory *memory)
         memory->reason = IMAGE_ALIASED;
 }
 
-/* Under sync->memory_lock. `binding` is the image's from now on, or NULL: there was no memory for it. False where
- * the place in memory couldn't be noted. */
+/* Under sync->memory_lock. `binding` is the image's from now on, or NULL: there was no memory for it. False
+ * where the place in memory couldn't be noted. */
 static bool bind(struct memory *memory, struct image *image, uint64_t begin, uint64_t end,
                  struct memory_binding *binding)
 {
