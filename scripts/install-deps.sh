@@ -1,12 +1,14 @@
 #!/bin/sh
 # Installs what building and testing need, on Debian 12, 13 and their kin.
-#   install-deps.sh [build|test|demo|i386 ...]     (default: build test)
+#   install-deps.sh [build|test|demo|judge|i386 ...]     (default: build test)
+# judge: a current Khronos validation layer, which comes with chromium.
 set -eu
 
 build="gcc clang cmake ninja-build python3 libc6-dev libvulkan-dev libxxhash-dev"
 test="libcmocka-dev strace glslang-tools libvulkan1 vulkan-tools vulkan-validationlayers mesa-vulkan-drivers"
 demo="glslang-tools libcmocka-dev libvulkan1 vulkan-tools mesa-vulkan-drivers xvfb xauth"
 i386="gcc-multilib"
+judge="chromium"
 
 packages=
 for group in "${@:-build test}"; do
@@ -16,8 +18,9 @@ for group in "${@:-build test}"; do
         test) packages="$packages $test" ;;
         demo) packages="$packages $demo" ;;
         i386) packages="$packages $i386" ;;
+        judge) packages="$packages $judge" ;;
         *)
-            sed -n '2,3s/^# \{0,1\}//p' "$0" >&2
+            sed -n '2,4s/^# \{0,1\}//p' "$0" >&2
             exit 2
             ;;
         esac

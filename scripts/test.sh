@@ -57,6 +57,8 @@ run_build() {
 }
 
 scripts/install-deps.sh build test || { echo "0 passed, 1 failed"; exit 1; }
+# Without it one of the barrier cases' three judges is missing; the test says so.
+scripts/install-deps.sh judge || echo "No chromium: its validation layer isn't among the judges"
 for name in "${builds[@]}"; do
     run_build "$name"
 done
