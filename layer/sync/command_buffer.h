@@ -79,7 +79,7 @@ struct command_buffer {
     const char **labels;
     uint32_t *label_parents; /* the one around each */
     uint32_t label_count, label_capacity, label;
-    uint32_t untold_labels; /* open ones inside of it that had no room */
+    uint32_t untold_labels; /* open ones inside of it: no room, or too long a path */
     char *name;             /* by debug utils; malloc'd; under sync->lock */
 };
 

@@ -4,6 +4,10 @@
 
 #include "sync/record.h"
 
+/* Each open label holds the path to it: without a limit nested ones take memory by the square of their depth,
+ * and labels may be left open for another command buffer to end. */
+enum { MAX_PATH = 1024 };
+
 static bool has_room(struct command_buffer *buffer)
 {
     if (buffer->label_count < buffer->label_capacity)
@@ -36,6 +40,8 @@ static bool open_label(struct command_buffer *buffer, const char *name)
         return false;
     const char *around = buffer->labels[buffer->label];
     size_t size = strlen(around) + strlen(name) + 2;
+    if (size > MAX_PATH)
+        return false;
     char *path = arena_alloc(&buffer->arena, size);
     if (!path)
         return false;

@@ -147,6 +147,11 @@ static void VKAPI_CALL begin_label(VkCommandBuffer buffer, const VkDebugUtilsLab
     (void)buffer, (void)label;
 }
 
+static void VKAPI_CALL end_label(VkCommandBuffer buffer)
+{
+    (void)buffer;
+}
+
 static VkResult VKAPI_CALL create_image(VkDevice device, const VkImageCreateInfo *info,
                                         const VkAllocationCallbacks *allocator, VkImage *out)
 {
@@ -327,6 +332,32 @@ static void test_warm(void **state)
     close_device();
 }
 
+/* Labels that aren't ended here, as many as there may be: what is kept of them has a limit, and those inside
+ * of it end where they began. */
+static void test_nested_labels(void **state)
+{
+    (void)state;
+    const uint32_t count = 20000;
+    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    open_device(true);
+    open_pool();
+    struct command_buffer *buffer = command_buffer_find(&sync, commands);
+    assert_non_null(buffer);
+    hook_BeginCommandBuffer(buffer, begin, commands, &info);
+    label("frame");
+    for (uint32_t i = 0; i < count; i++)
+        label("pass");
+    size_t kept = 0;
+    for (uint32_t i = 0; i < buffer->label_count; i++)
+        kept += strlen(buffer->labels[i]);
+    assert_in_range(kept, 1, 1 << 20);
+    for (uint32_t i = 0; i < count; i++)
+        hook_CmdEndDebugUtilsLabelEXT(buffer, end_label, commands);
+    assert_string_equal(buffer->labels[buffer->label], "frame");
+    hook_EndCommandBuffer(buffer, end, commands);
+    close_device();
+}
+
 /* A command buffer that is freed leaves its memory to the next. */
 static void test_freed(void **state)
 {
@@ -388,6 +419,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_warm),
+        cmocka_unit_test(test_nested_labels),
         cmocka_unit_test(test_freed),
         cmocka_unit_test(test_short_of_memory),
     };
