@@ -12,11 +12,6 @@ struct render_pass *render_pass_find(struct device_sync *sync, VkRenderPass hand
     return handle ? handle_map_find(&sync->render_passes, HANDLE_KEY(handle)) : NULL;
 }
 
-void render_pass_acquire(struct render_pass *pass)
-{
-    object_acquire(&pass->object);
-}
-
 void render_pass_release(struct render_pass *pass)
 {
     if (pass && object_release(&pass->object))

@@ -60,8 +60,7 @@ struct swapchain {
 };
 
 struct render_pass *render_pass_find(struct device_sync *sync, VkRenderPass handle); /* NULL: unknown */
-void render_pass_acquire(struct render_pass *pass);
-void render_pass_release(struct render_pass *pass); /* NULL is safe */
+void render_pass_release(struct render_pass *pass);                                  /* NULL is safe */
 
 /* Where one can't be known (out of memory), the images behind its views become untracked. */
 struct framebuffer *framebuffer_find(struct device_sync *sync, VkFramebuffer handle);

@@ -12,36 +12,6 @@ bool subresource_ranges_overlap(const struct subresource_range *a, const struct 
            b->base_layer < a->base_layer + a->layer_count;
 }
 
-/* Two stretches made one, if they touch without overlapping. */
-static bool join_stretch(uint32_t *base, uint32_t *count, uint32_t other_base, uint32_t other_count)
-{
-    if (*base + *count == other_base) {
-        *count += other_count;
-        return true;
-    }
-    if (other_base + other_count == *base) {
-        *base = other_base;
-        *count += other_count;
-        return true;
-    }
-    return false;
-}
-
-bool subresource_range_join(struct subresource_range *a, const struct subresource_range *b)
-{
-    bool mips = a->base_mip == b->base_mip && a->mip_count == b->mip_count;
-    bool layers = a->base_layer == b->base_layer && a->layer_count == b->layer_count;
-    if (mips && layers) {
-        a->aspects |= b->aspects;
-        return true;
-    }
-    if (a->aspects != b->aspects)
-        return false;
-    if (layers)
-        return join_stretch(&a->base_mip, &a->mip_count, b->base_mip, b->mip_count);
-    return mips && join_stretch(&a->base_layer, &a->layer_count, b->base_layer, b->layer_count);
-}
-
 static uint32_t total(const struct subresource_map *map)
 {
     return map->shape.aspects * map->shape.mips * map->shape.layers;

@@ -30,8 +30,6 @@ static inline struct subresource_range subresource_range_all(const struct subres
     return (struct subresource_range){(1u << shape->aspects) - 1, 0, shape->mips, 0, shape->layers};
 }
 bool subresource_ranges_overlap(const struct subresource_range *a, const struct subresource_range *b);
-/* Makes `a` the union of both if that is a range again (equal in all dimensions but one, adjacent there). */
-bool subresource_range_join(struct subresource_range *a, const struct subresource_range *b);
 
 /* Values are plain bytes without padding that matters: compared by memcmp. */
 struct subresource_map {
@@ -67,7 +65,7 @@ static inline void *subresource_map_single(const struct subresource_map *map,
 
 /* Called with rectangles that together are the range asked for, each subresource once; `value` is that of the
  * rectangle alone. As few as the runs allow: where a run covers several whole mips, or both aspects alike and
- * next to each other in `range`, it need not join them, subresource_range_join() does. While the map is
+ * next to each other in `range`, it need not join them (barrier_images_join() does). While the map is
  * uniform and the range is whole there is one. */
 typedef void (*subresource_visit)(void *context, const struct subresource_range *range, void *value);
 typedef void (*subresource_look)(void *context, const struct subresource_range *range, const void *value);

@@ -379,7 +379,7 @@ static void test_passes_share_a_handle(void **state)
     fixture.fixed_handle = 0x66;
     VkRenderPass first = pass1(NULL, 0, NULL, 0, NULL), second = pass1(NULL, 0, NULL, 0, NULL);
     struct render_pass *pass = render_pass_find(&fixture.sync, first);
-    render_pass_acquire(pass); /* as a command buffer does */
+    object_acquire(&pass->object); /* as a command buffer does */
     destroy_pass(first);
     assert_ptr_equal(render_pass_find(&fixture.sync, second), pass);
     destroy_pass(second);
