@@ -268,6 +268,28 @@ static void check_part(const struct answer *answer, VkImageLayout old_layout, bo
     }
 }
 
+struct finding_unknown {
+    const struct world *world;
+    uint32_t cells;
+};
+
+static void find_unknown(void *context, const struct subresource_range *range, const void *value)
+{
+    struct finding_unknown *finding = context;
+    const struct contract_state *state = value;
+    if (state->access.flags & ACCESS_UNKNOWN)
+        finding->cells |= model_mask(&finding->world->shape, range);
+}
+
+/* What the contract itself says, for the one question to which both answers are right. */
+static bool contract_is_unknown(const struct tape *tape, uint32_t cell)
+{
+    struct finding_unknown finding = {tape->world, 0};
+    struct subresource_range all = subresource_range_all(&tape->world->shape);
+    subresource_map_read(&tape->image->map, &all, find_unknown, &finding);
+    return finding.cells >> cell & 1;
+}
+
 /* One cell that is known to be in some layout. */
 static void model_barrier_known(struct asking *asking, const struct model_cell *before, uint32_t mask,
                                 uint32_t i, const struct contract_barrier *barrier, bool release,
@@ -281,8 +303,8 @@ static void model_barrier_known(struct asking *asking, const struct model_cell *
                  may_come_along(asking->world, before, mask, i, barrier->old_layout);
     bool wrong = !matches || (along && (answer->given || answer->part.rewritten));
     if ((release || acquire) && (!matches || along)) {
-        /* Aspects in one layout are judged as one only while they are stored as one: either will do. */
-        bool unknown = !matches || asking->tape->image->map.count == 1;
+        /* Aspects in one layout are judged as one only where they are stored as one: either will do. */
+        bool unknown = !matches || contract_is_unknown(asking->tape, i);
         assert_false(answer->given);
         check_part(answer, barrier->old_layout, false, barrier);
         if (unknown)
@@ -367,7 +389,9 @@ static void model_execute(struct asking *asking, const struct tape *secondary)
         } else {
             assert_false(asking->answers[i].given);
             lost = (other->kind == MODEL_PLAIN || other->kind == MODEL_ACQUIRE) &&
-                   (flagged || !world_cells_match(asking->world, i, cell->layout, other->need));
+                   (flagged || !world_cells_match(asking->world, i, cell->layout, other->need) ||
+                    (may_come_along(asking->world, before, UINT32_MAX, i, other->need) &&
+                     contract_is_unknown(asking->tape, i)));
         }
         *cell = *other;
         if (lost)
