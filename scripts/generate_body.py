@@ -11,7 +11,8 @@ What is kept of a command is a record: the function to call, the parameters by v
 allocation, the arrays that they point to. What those point to in turn is copied into the body's arena. A structure
 is "flat" if a plain copy of it is all; else it has a function fix_<Structure>(), which replaces the pointers of a
 plain copy by copies of what they point to. What isn't understood (a pointer to something of no known length, pointers to
-pointers, functions, unions with pointers) is never guessed: commands with it are declared and always refused.
+pointers, functions, unions with pointers) is never guessed: commands with it are declared and always refused, and so
+are those that return a result.
 """
 import argparse
 import os
@@ -160,7 +161,8 @@ class Kept:
             if field.name == self.template:
                 self.names.add("dataSize")
                 field.length, field.may_be_null = "dataSize", False
-        self.is_encoded = all(types.field_kind(f, self.names) for f in self.fields)
+        # A result is wanted at the call, not at replay.
+        self.is_encoded = command.result == "void" and all(types.field_kind(f, self.names) for f in self.fields)
         self.types = types
 
     @property
