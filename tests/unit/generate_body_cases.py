@@ -10,6 +10,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
 import generate_body  # noqa: E402
 
+# A pointer that is valid if a parameter has the first of these values.
+DECIDING = {"pDepthClampRange": ("depthClampMode", "VK_DEPTH_CLAMP_MODE_USER_DEFINED_RANGE_EXT",
+                                 "VK_DEPTH_CLAMP_MODE_VIEWPORT_RANGE_EXT")}
 SELECTED = {"pImageInfo": "is_image_type", "pBufferInfo": "is_buffer_type", "pTexelBufferView": "is_texel_type"}
 
 
@@ -63,6 +66,10 @@ def make_pointer(types, owner, field, names):
             "for (size_t i = 0; made_%s && i < %s; i++)" % (field.name, count),
             "    make_%s(maker, &made_%s[i]);" % (resolved, field.name),
             "to->%s = made_%s;" % (field.name, field.name)]
+    if field.valid_if:
+        deciding, valid, other = DECIDING[field.name]
+        return ["to->%s = maker_one_in(maker, 2) ? %s : %s;" % (deciding, valid, other)] + made + [
+            "if (to->%s == %s)" % (deciding, other), "    to->%s = BAD_POINTER;" % field.name]
     if owner == "VkWriteDescriptorSet":
         return ["to->%s = BAD_POINTER;" % field.name,
                 "if (%s(to->descriptorType))" % SELECTED[field.name],
@@ -74,8 +81,9 @@ def make_fields(types, owner, fields):
     names = {f.name for f in fields}
     lines = make_lengths(fields)
     for stride in {f.stride: f for f in fields if f.stride}.values():
-        lines.append("to->%s = (uint32_t)(maker_one_in(maker, 8) ? 0 : sizeof(%s) + 4 * random_below(&maker->random, 3));"
-                     % (stride.stride, stride.type))
+        lines += ["to->%s = (uint32_t)(sizeof(%s) + 4 * random_below(&maker->random, 3));" % (
+                      stride.stride, stride.type),
+                  "if (maker_one_in(maker, 8))", "    to->%s = 0;" % stride.stride]
     for field in fields:
         if field.name == "sType":
             lines.append("to->sType = %s;" % types.stypes[owner])
@@ -111,6 +119,8 @@ def say_fields(types, owner, fields, prefix):
                 lines.append("say_bytes(%s, &%s, sizeof(%s));" % (quoted, place, place))
         else:
             condition = "say_array(%s, %s, %s)" % (quoted, place, count_of(owner, field, prefix, names))
+            if field.valid_if:
+                condition = "%s == %s && %s" % (*DECIDING[field.name][:2], condition)
             if owner == "VkWriteDescriptorSet":
                 condition = "%s(%sdescriptorType) && %s" % (SELECTED[field.name], prefix, condition)
             count = count_of(owner, field, prefix, names)
