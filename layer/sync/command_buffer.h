@@ -93,6 +93,7 @@ struct command_buffer {
     char *kept_arrays;          /* its memory, buffer and image barriers, one behind the other; malloc */
     struct barrier_batch batch; /* PENDING_BATCH */
     struct barrier_batch_counters counters;
+    uint32_t passes; /* instances since the counters were added up */
 
     enum pass_kind pass;
     bool suspending; /* the current or last rendering instance is to be resumed: nothing may stand before that

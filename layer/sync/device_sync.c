@@ -148,6 +148,7 @@ static void report_summary(struct device_sync *sync)
         {"present_repairs", &c->present_repairs},
         {"reported", &c->reported},
         {"unpatchable", &c->unpatchable},
+        {"passes", &c->passes},
         {"passes_held", &c->passes_held},
         {"passes_held_in_vain", &c->passes_held_in_vain},
         {"not_encoded", &c->not_encoded},

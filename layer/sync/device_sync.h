@@ -31,6 +31,7 @@ struct sync_counters {
     atomic_uint_fast64_t present_repairs;     /* images */
     atomic_uint_fast64_t reported;            /* faults that could not be, or were not to be, repaired */
     atomic_uint_fast64_t unpatchable;         /* submits that needed a patch and couldn't have one */
+    atomic_uint_fast64_t passes;              /* render pass instances */
     atomic_uint_fast64_t passes_held;         /* render pass instances that were held back */
     atomic_uint_fast64_t passes_held_in_vain; /* ... and had no repair */
     atomic_uint_fast64_t not_encoded;         /* ... that went down at a command which can't be held */

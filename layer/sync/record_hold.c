@@ -176,6 +176,7 @@ bool record_hold_is_wanted(struct command_buffer *buffer)
     bool wanted = false;
     hold->wanted_count = 0;
     hold->pass = 0;
+    buffer->passes++;
     if (buffer->sync->mode != SYNC_REPAIR || buffer->failed)
         return false;
     while (*link) {
