@@ -179,4 +179,23 @@ static inline bool command_buffer_is_attachment(const struct command_buffer *buf
     return false;
 }
 
+/* Whether all of it is. */
+static inline bool command_buffer_is_all_attachment(const struct command_buffer *buffer,
+                                                    const struct contract_image *image,
+                                                    const struct subresource_range *range)
+{
+    struct subresource_range one = *range;
+    one.mip_count = one.layer_count = 1;
+    if (!command_buffer_is_attachment(buffer, image, range))
+        return false;
+    for (uint32_t mip = 0; mip < range->mip_count; mip++)
+        for (uint32_t layer = 0; layer < range->layer_count; layer++) {
+            one.base_mip = range->base_mip + mip;
+            one.base_layer = range->base_layer + layer;
+            if (!command_buffer_is_attachment(buffer, image, &one))
+                return false;
+        }
+    return true;
+}
+
 #endif
