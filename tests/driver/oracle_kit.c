@@ -339,7 +339,6 @@ static VkPipeline link_graphics(struct kit *kit, const VkGraphicsPipelineCreateI
 {
     VkGraphicsPipelineLibraryCreateInfoEXT part = {
         .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT,
-        .pNext = (void *)(uintptr_t)info->pNext,
         .flags = VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT |
                  VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT,
     };
@@ -355,6 +354,7 @@ static VkPipeline link_graphics(struct kit *kit, const VkGraphicsPipelineCreateI
     library.flags |= VK_PIPELINE_CREATE_LIBRARY_BIT_KHR;
     library.stageCount = 1;
     parts[0] = graphics(kit, &library);
+    part.pNext = (void *)(uintptr_t)info->pNext;
     part.flags = VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT |
                  VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
     library.pStages++;

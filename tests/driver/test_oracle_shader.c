@@ -642,10 +642,11 @@ static void depth_wrong(struct kit *k)
 static void dispatch_in_pass(struct kit *k)
 {
     const struct shader shader = sampling(k);
+    VkImageView target = view_in(k, COLOR);
 
     kit_write(k, shader.set, 0, 0, COMBINED, view_in(k, SAMPLED), SAMPLED);
     scene_begin(&k->scene, 0);
-    begin_rendering(k, view_in(k, COLOR), COLOR);
+    begin_rendering(k, target, COLOR);
     kit_bind(k, COMPUTE, shader.pipeline, shader.layout, shader.set);
     k->scene.client.vkCmdDispatch(k->scene.cmd, 1, 1, 1);
     k->scene.client.vkCmdEndRendering(k->scene.cmd);
@@ -881,6 +882,7 @@ static void stored_by_index(struct kit *k)
 /* --- All of them --- */
 
 #define UNVALIDATED 1 /* validation of 1.3.239 judges otherwise */
+#define UNNOTICED 2   /* ... and doesn't see what is wrong */
 
 /* Programs that are right with an image in SAMPLED, and wrong with one in DESTINATION. */
 struct pair {
@@ -904,7 +906,7 @@ static const struct pair pairs[] = {
     PAIR(of_mutable_type, 0),
     PAIR(of_variable_count, 0),
     PAIR(by_overflowing_write, 0),
-    PAIR(after_bind, 0),
+    PAIR(after_bind, UNNOTICED),
     PAIR(in_reset_pool, 0),
     PAIR(of_destroyed_layouts, 0),
     PAIR(in_secondary, 0),
@@ -912,7 +914,7 @@ static const struct pair pairs[] = {
     PAIR(by_dispatch_base, 0),
     PAIR(by_trace, 0),
     PAIR(by_trace_indirect, 0),
-    PAIR(by_trace_of_library, 0),
+    PAIR(by_trace_of_library, UNNOTICED),
     PAIR(by_draw_direct, 0),
     PAIR(by_draw_indexed, 0),
     PAIR(by_draw_indirect, 0),
@@ -920,8 +922,8 @@ static const struct pair pairs[] = {
     PAIR(by_draw_count, 0),
     PAIR(by_draw_indexed_count, 0),
     PAIR(by_draw_multi, 0),
-    PAIR(by_draw_mesh, 0),
-    PAIR(by_draw_mesh_indirect, 0),
+    PAIR(by_draw_mesh, UNNOTICED),
+    PAIR(by_draw_mesh_indirect, UNNOTICED),
     PAIR(by_linked_libraries, 0),
     PAIR(in_pass, 0),
 };
@@ -950,9 +952,9 @@ static const struct program programs[] = {
     PROGRAM(other_mip, 0, 0),
     PROGRAM(second_mip_wrong, FAULT_ORACLE_USE_LAYOUT, 0),
     PROGRAM(not_used, 0, 0),
-    PROGRAM(other_element, 0, 0),
+    PROGRAM(other_element, 0, UNVALIDATED),
     PROGRAM(element_wrong, FAULT_ORACLE_USE_LAYOUT, 0),
-    PROGRAM(dynamic_index, 0, 0),
+    PROGRAM(dynamic_index, 0, UNVALIDATED),
     PROGRAM(partially_bound, 0, 0),
     PROGRAM(other_bind_point, 0, 0),
     PROGRAM(repaired_in_time, 0, 0),
@@ -983,10 +985,9 @@ static void images_in_a_wrong_layout_are_found(void **state)
     uint32_t wrong = 0;
 
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-        if (validated && pairs[i].options & UNVALIDATED)
-            continue;
         wrong += run_pair(&pairs[i], true);
-        wrong += run_pair(&pairs[i], false);
+        if (!validated || !(pairs[i].options & UNNOTICED))
+            wrong += run_pair(&pairs[i], false);
     }
     assert_int_equal(wrong, 0);
 }
