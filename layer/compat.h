@@ -31,6 +31,9 @@ struct compat_device_pipeline_binary_internal_cache_control {
     VkBool32 disableInternalCache;
 };
 
+/* VK_NV_partitioned_acceleration_structure. */
+#define COMPAT_DESCRIPTOR_TYPE_PARTITIONED_ACCELERATION_STRUCTURE_NV ((VkDescriptorType)1000570000)
+
 /* VK_AMDX_shader_enqueue, which the headers keep behind VK_ENABLE_BETA_EXTENSIONS. */
 struct compat_execution_graph_pipeline_create_info {
     VkStructureType sType;
