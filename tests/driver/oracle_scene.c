@@ -135,6 +135,9 @@ static void create_device(struct scene *scene, const struct scene_options *optio
 #if defined(VK_KHR_dynamic_rendering_local_read)
         "VK_KHR_dynamic_rendering_local_read",
 #endif
+#if defined(VK_KHR_maintenance6)
+        "VK_KHR_maintenance6",
+#endif
     };
     struct shader_features shader_features;
     VkPhysicalDeviceVulkan13Features features13 = {

@@ -1,5 +1,6 @@
 /* The layout oracle on what shaders use: programs that are right or break one rule. With the argument
  * `validated` each runs under Khronos validation, which has to come to the same verdict. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 
 #include "element_comp.h"
 #include "fault_driver.h"
+#include "filter_comp.h"
 #include "indexed_comp.h"
 #include "input_frag.h"
 #include "load_comp.h"
@@ -653,6 +655,20 @@ static void dispatch_in_pass(struct kit *k)
     scene_end(&k->scene);
 }
 
+static void draw_outside(struct kit *k)
+{
+    VkDescriptorSetLayout set_layout = kit_set_layout(k, 0, 1, one_image);
+    VkPipelineLayout layout = kit_layout(k, set_layout);
+    VkDescriptorSet set = kit_set(k, set_layout, 0);
+    VkPipeline pipeline = kit_graphics(k, KIT_CODE(sample_frag), layout, VK_NULL_HANDLE, 0);
+
+    kit_write(k, set, 0, 0, COMBINED, view_in(k, SAMPLED), SAMPLED);
+    scene_begin(&k->scene, 0);
+    kit_bind(k, GRAPHICS, pipeline, layout, set);
+    k->scene.client.vkCmdDraw(k->scene.cmd, 3, 1, 0, 0);
+    scene_end(&k->scene);
+}
+
 /* --- What counts as a use --- */
 
 static void never_transitioned(struct kit *k)
@@ -948,6 +964,7 @@ static const struct program programs[] = {
     PROGRAM(depth_joint_name, 0, 0),
     PROGRAM(depth_wrong, FAULT_ORACLE_USE_LAYOUT, 0),
     PROGRAM(dispatch_in_pass, FAULT_ORACLE_PLACE, 0),
+    PROGRAM(draw_outside, FAULT_ORACLE_PLACE, 0),
     PROGRAM(never_transitioned, FAULT_ORACLE_USE_LAYOUT, 0),
     PROGRAM(other_mip, 0, 0),
     PROGRAM(second_mip_wrong, FAULT_ORACLE_USE_LAYOUT, 0),
@@ -1071,23 +1088,223 @@ static void the_file_names_the_descriptor(void **state)
     unlink(path);
 }
 
-/* A store is an event in the image's history, and what was read counts with it. */
-static void histories_follow_stores(void **state)
+/* The history of an image that a shader made of one that was cleared so many times. */
+static uint64_t history_of_filtered(struct kit *k, uint32_t clears)
+{
+    static const struct kit_binding bindings[] = {{0, COMBINED, 1, 0}, {1, STORAGE, 1, 0}};
+    const struct shader shader = compute(k, KIT_CODE(filter_comp), 2, bindings, 0);
+    VkImage from = empty_image(k), to = empty_image(k);
+
+    kit_write(k, shader.set, 0, 0, COMBINED, scene_color_view(&k->scene, from), GENERAL);
+    kit_write(k, shader.set, 1, 0, STORAGE, scene_color_view(&k->scene, to), GENERAL);
+    scene_begin(&k->scene, 0);
+    for (uint32_t i = 0; i < clears; i++)
+        scene_clear(&k->scene, from, GENERAL);
+    scene_end(&k->scene);
+    dispatch(k, &shader);
+    assert_true(fault_oracle_defined(to, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0));
+    assert_false(fault_oracle_defined(to, VK_IMAGE_ASPECT_COLOR_BIT, 1, 0));
+    return fault_oracle_history(to);
+}
+
+static void histories_follow_what_shaders_read(void **state)
 {
     struct kit kit;
-    uint64_t before;
-    VkImage image;
+    uint64_t once;
 
     verdict_configure("oracle=1");
     kit_init(&kit, false);
-    stored(&kit);
-    image = kit.scene.images[0];
-    before = fault_oracle_history(image);
-    assert_true(fault_oracle_defined(image, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0));
-    assert_false(fault_oracle_defined(image, VK_IMAGE_ASPECT_COLOR_BIT, 1, 0));
-    assert_true(before != fault_oracle_history(empty_image(&kit)));
+    once = history_of_filtered(&kit, 1);
+    assert_true(once == history_of_filtered(&kit, 1));
+    assert_true(once != history_of_filtered(&kit, 2));
+    assert_true(once != fault_oracle_history(empty_image(&kit)));
+    assert_int_equal(fault_oracle_violations(FAULT_ORACLE_ALL), 0);
     kit_finish(&kit);
 }
+
+/* An element that no shader uses may be written while the others are in use. */
+struct updater {
+    struct kit *kit;
+    VkDescriptorSet set;
+    VkImageView view;
+};
+
+static void *update_often(void *context)
+{
+    const struct updater *updater = context;
+
+    for (uint32_t i = 0; i < 200; i++)
+        kit_write(updater->kit, updater->set, 0, 1, COMBINED, updater->view, SAMPLED);
+    return NULL;
+}
+
+static void sets_are_updated_while_they_are_used(void **state)
+{
+    static const struct kit_binding bindings[] = {
+        {0, COMBINED, 3, LIVE | VK_DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT}};
+    struct updater updater;
+    struct shader shader;
+    pthread_t thread;
+    struct kit kit;
+
+    verdict_configure("oracle=1");
+    kit_init(&kit, false);
+    shader = compute(&kit, KIT_CODE(element_comp), 1, bindings, 0);
+    updater = (struct updater){&kit, shader.set, view_in(&kit, GENERAL)};
+    kit_write(&kit, shader.set, 0, 2, COMBINED, view_in(&kit, SAMPLED), SAMPLED);
+    assert_int_equal(pthread_create(&thread, NULL, update_often, &updater), 0);
+    for (uint32_t i = 0; i < 50; i++)
+        dispatch(&kit, &shader);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(fault_oracle_violations(FAULT_ORACLE_ALL), 0);
+    kit_finish(&kit);
+}
+
+#if defined(VK_VERSION_1_4)
+/* --- Commands that scene.client doesn't have, since it knows what all headers know --- */
+
+#define COMMAND(k, name) ((PFN_##name)(k)->scene.client.vkGetDeviceProcAddr((k)->scene.client.device, #name))
+
+static void by_bind2(struct kit *k, VkImageLayout actual)
+{
+    const struct shader shader = sampling(k);
+    const VkBindDescriptorSetsInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BIND_DESCRIPTOR_SETS_INFO,
+        .stageFlags = VK_SHADER_STAGE_ALL,
+        .layout = shader.layout,
+        .descriptorSetCount = 1,
+        .pDescriptorSets = &shader.set,
+    };
+
+    kit_write(k, shader.set, 0, 0, COMBINED, view_in(k, actual), SAMPLED);
+    scene_begin(&k->scene, 0);
+    kit_bind(k, COMPUTE, shader.pipeline, shader.layout, VK_NULL_HANDLE);
+    COMMAND(k, vkCmdBindDescriptorSets2KHR)(k->scene.cmd, &info);
+    k->scene.client.vkCmdDispatch(k->scene.cmd, 1, 1, 1);
+    scene_end(&k->scene);
+}
+
+static void pushed2(struct kit *k, VkImageLayout actual, bool with_template)
+{
+    VkDescriptorSetLayout set_layout =
+        kit_set_layout(k, VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT, 1, one_image);
+    VkPipelineLayout layout = kit_layout(k, set_layout);
+    VkPipeline pipeline = kit_compute(k, KIT_CODE(sample_comp), layout);
+    const VkDescriptorImageInfo image = kit_image_info(k, view_in(k, actual), SAMPLED);
+    const VkWriteDescriptorSet write = kit_image_write(VK_NULL_HANDLE, 0, 0, COMBINED, &image);
+    const VkPushDescriptorSetInfo info = {
+        .sType = VK_STRUCTURE_TYPE_PUSH_DESCRIPTOR_SET_INFO,
+        .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+        .layout = layout,
+        .descriptorWriteCount = 1,
+        .pDescriptorWrites = &write,
+    };
+    const VkPushDescriptorSetWithTemplateInfo template = {
+        .sType = VK_STRUCTURE_TYPE_PUSH_DESCRIPTOR_SET_WITH_TEMPLATE_INFO,
+        .descriptorUpdateTemplate = kit_template(k, set_layout, layout),
+        .layout = layout,
+        .pData = &image,
+    };
+
+    scene_begin(&k->scene, 0);
+    kit_bind(k, COMPUTE, pipeline, layout, VK_NULL_HANDLE);
+    if (with_template)
+        COMMAND(k, vkCmdPushDescriptorSetWithTemplate2KHR)(k->scene.cmd, &template);
+    else
+        COMMAND(k, vkCmdPushDescriptorSet2KHR)(k->scene.cmd, &info);
+    k->scene.client.vkCmdDispatch(k->scene.cmd, 1, 1, 1);
+    scene_end(&k->scene);
+}
+
+static void by_push2(struct kit *k, VkImageLayout actual)
+{
+    pushed2(k, actual, false);
+}
+
+static void by_push2_with_template(struct kit *k, VkImageLayout actual)
+{
+    pushed2(k, actual, true);
+}
+
+static void by_shader_object(struct kit *k, VkImageLayout actual)
+{
+    const VkShaderStageFlagBits stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    const VkPushConstantRange range = {VK_SHADER_STAGE_ALL, 0, 4};
+    const struct shader shader = sampling(k);
+    const VkShaderCreateInfoEXT info = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT,
+        .stage = stage,
+        .codeType = VK_SHADER_CODE_TYPE_SPIRV_EXT,
+        .codeSize = sizeof(sample_comp),
+        .pCode = sample_comp,
+        .pName = "main",
+        .setLayoutCount = 1,
+        .pSetLayouts = &shader.set_layout,
+        .pushConstantRangeCount = 1,
+        .pPushConstantRanges = &range,
+    };
+    VkShaderEXT object;
+
+    assert_int_equal(COMMAND(k, vkCreateShadersEXT)(k->scene.client.device, 1, &info, NULL, &object),
+                     VK_SUCCESS);
+    kit_write(k, shader.set, 0, 0, COMBINED, view_in(k, actual), SAMPLED);
+    scene_begin(&k->scene, 0);
+    k->scene.client.vkCmdBindDescriptorSets(k->scene.cmd, COMPUTE, shader.layout, 0, 1, &shader.set, 0, NULL);
+    COMMAND(k, vkCmdBindShadersEXT)(k->scene.cmd, 1, &stage, &object);
+    k->scene.client.vkCmdDispatch(k->scene.cmd, 1, 1, 1);
+    scene_end(&k->scene);
+    COMMAND(k, vkDestroyShaderEXT)(k->scene.client.device, object, NULL);
+}
+
+/* Allowed where attachments can be read locally, if it is in a layout for that. */
+static void barrier_for_attachment(struct kit *k, VkImageLayout layout)
+{
+    VkImage image = image_in(k, layout);
+    VkImageView view = scene_color_view(&k->scene, image);
+    VkImageMemoryBarrier barrier = scene_image_barrier(image, layout, layout, SCENE_ALL_COLOR);
+
+    barrier.srcAccessMask = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_COLOR_ATTACHMENT_READ_BIT;
+    scene_begin(&k->scene, 0);
+    begin_rendering(k, view, layout);
+    k->scene.client.vkCmdPipelineBarrier(k->scene.cmd, VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT,
+                                         VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT,
+                                         VK_DEPENDENCY_BY_REGION_BIT, 0, NULL, 0, NULL, 1, &barrier);
+    k->scene.client.vkCmdEndRendering(k->scene.cmd);
+    scene_end(&k->scene);
+}
+
+static void local_read_right(struct kit *k)
+{
+    barrier_for_attachment(k, GENERAL);
+}
+
+static void local_read_wrong(struct kit *k)
+{
+    barrier_for_attachment(k, COLOR);
+}
+
+static void newer_commands_are_judged(void **state)
+{
+    static const struct pair newer_pairs[] = {
+        PAIR(by_bind2, 0),
+        PAIR(by_push2, 0),
+        PAIR(by_push2_with_template, 0),
+        PAIR(by_shader_object, 0),
+    };
+    static const struct program newer_programs[] = {
+        PROGRAM(local_read_right, 0, 0),
+        PROGRAM(local_read_wrong, FAULT_ORACLE_PLACE, 0),
+    };
+    uint32_t wrong = 0;
+
+    for (size_t i = 0; i < sizeof(newer_pairs) / sizeof(newer_pairs[0]); i++)
+        wrong += run_pair(&newer_pairs[i], true) + run_pair(&newer_pairs[i], false);
+    for (size_t i = 0; i < sizeof(newer_programs) / sizeof(newer_programs[0]); i++)
+        wrong += run_program(&newer_programs[i]);
+    assert_int_equal(wrong, 0);
+}
+#endif
 
 static void nothing_is_judged_unless_asked_for(void **state)
 {
@@ -1109,7 +1326,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(programs_are_judged_right),
         cmocka_unit_test(a_violation_names_the_descriptor),
         cmocka_unit_test(the_file_names_the_descriptor),
-        cmocka_unit_test(histories_follow_stores),
+        cmocka_unit_test(histories_follow_what_shaders_read),
+        cmocka_unit_test(sets_are_updated_while_they_are_used),
+#if defined(VK_VERSION_1_4)
+        cmocka_unit_test(newer_commands_are_judged),
+#endif
         cmocka_unit_test(nothing_is_judged_unless_asked_for),
     };
     const struct CMUnitTest judged[] = {cmocka_unit_test(images_in_a_wrong_layout_are_found),
