@@ -29,10 +29,11 @@ static uint32_t buffer_count(const struct barriers *barriers)
 
 static VkImageMemoryBarrier2 image_barrier(const struct barriers *barriers, uint32_t index)
 {
-    const VkImageMemoryBarrier *old = &barriers->images[index];
+    const VkImageMemoryBarrier *old;
 
     if (barriers->info)
         return barriers->info->pImageMemoryBarriers[index];
+    old = &barriers->images[index];
     return (VkImageMemoryBarrier2){
         .srcStageMask = barriers->source_stages,
         .srcAccessMask = old->srcAccessMask,

@@ -61,7 +61,8 @@ static void chain(void *features, VkStructureType type, void **next)
     *next = link;
 }
 
-static void shader_features_init(struct shader_features *f, void **next)
+/* `newer`: also those that validation of 1.3.239 doesn't know. */
+static void shader_features_init(struct shader_features *f, bool newer, void **next)
 {
     memset(f, 0, sizeof(*f));
     f->basic.features.multiDrawIndirect = VK_TRUE;
@@ -80,6 +81,8 @@ static void shader_features_init(struct shader_features *f, void **next)
     chain(&f->libraries, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT, next);
     chain(&f->multi_draw, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTI_DRAW_FEATURES_EXT, next);
     chain(&f->ray_tracing, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_FEATURES_KHR, next);
+    if (!newer)
+        return;
 #if defined(VK_EXT_shader_object)
     f->objects.shaderObject = VK_TRUE;
     chain(&f->objects, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, next);
@@ -119,7 +122,7 @@ static void create_device(struct scene *scene, const struct scene_options *optio
 #else
 #define PLAIN_EXTENSIONS 1
 #endif
-        /* What shaders need is behind that. */
+        /* What shaders need is behind that, and behind it what validation of 1.3.239 doesn't know. */
         "VK_KHR_push_descriptor",
         "VK_EXT_mutable_descriptor_type",
         "VK_EXT_mesh_shader",
@@ -129,6 +132,7 @@ static void create_device(struct scene *scene, const struct scene_options *optio
         "VK_KHR_deferred_host_operations",
         "VK_KHR_acceleration_structure",
         "VK_KHR_ray_tracing_pipeline",
+#define SHADER_EXTENSIONS (PLAIN_EXTENSIONS + 9)
 #if defined(VK_EXT_shader_object)
         "VK_EXT_shader_object",
 #endif
@@ -158,8 +162,10 @@ static void create_device(struct scene *scene, const struct scene_options *optio
         .layers = layers,
         .instance_extension_count = options->validated ? 3 : 2,
         .instance_extensions = instance_extensions,
-        .device_extension_count =
-            options->shaders ? sizeof(device_extensions) / sizeof(device_extensions[0]) : PLAIN_EXTENSIONS,
+        .device_extension_count = !options->shaders ? PLAIN_EXTENSIONS
+                                  : options->validated
+                                      ? SHADER_EXTENSIONS
+                                      : sizeof(device_extensions) / sizeof(device_extensions[0]),
         .device_extensions = device_extensions,
         .family_count = CLIENT_MAX_FAMILIES,
     };
@@ -167,7 +173,7 @@ static void create_device(struct scene *scene, const struct scene_options *optio
     uint32_t families;
 
     if (options->shaders) {
-        shader_features_init(&shader_features, &features13.pNext);
+        shader_features_init(&shader_features, !options->validated, &features13.pNext);
         descriptor_indexing(&features12);
     }
     CHECK(vulkan_client_open(c));
