@@ -114,6 +114,8 @@ bool replay_shader(struct replay *replay, const struct recorded_command *command
     const char *name = command_descriptions[command->command].name;
 
     if (begins_with(name, "vkCmdDraw")) {
+        if (!replay->instance.pass && !replay->rendering)
+            replay_violate(replay, FAULT_ORACLE_PLACE, "a draw outside of a render pass instance");
         judge(replay, BOUND_GRAPHICS);
     } else if (begins_with(name, "vkCmdDispatch")) {
         replay_outside(replay);
