@@ -530,6 +530,23 @@ class Records:
         # An array parameter is a pointer; the copy holds the elements themselves.
         return re.sub(r"^const ", "", p.declaration) if p.array else p.declaration
 
+    # "If descriptorType is ..., pImageInfo must be ...": the other pointers may be wild.
+    USED = {
+        "pImageInfo": "s->descriptorType <= VK_DESCRIPTOR_TYPE_STORAGE_IMAGE ||\n"
+                      "          s->descriptorType == VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT ||\n"
+                      "          s->descriptorType == VK_DESCRIPTOR_TYPE_SAMPLE_WEIGHT_IMAGE_QCOM ||\n"
+                      "          s->descriptorType == VK_DESCRIPTOR_TYPE_BLOCK_MATCH_IMAGE_QCOM",
+        "pBufferInfo": "s->descriptorType >= VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER &&\n"
+                       "          s->descriptorType <= VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC",
+        "pTexelBufferView": "s->descriptorType == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER ||\n"
+                            "          s->descriptorType == VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER",
+    }
+
+    def drop_unused(self, structure):
+        if structure.name != "VkWriteDescriptorSet":
+            return []
+        return [f"    if (!({condition}))\n        s->{name} = NULL;" for name, condition in self.USED.items()]
+
     def copy(self, member, scope, owner):
         """Statements that replace the pointer `scope``member` by a copy of what it points to."""
         target = scope + member.name
@@ -686,6 +703,7 @@ class Records:
         out.append("")
         for s in deep:
             out.append(f"static void deepen_{s.name}(struct arena *arena, {s.name} *s)\n{{")
+            out += self.drop_unused(s)
             for m in s.members:
                 lines = self.copy(m, "s->", s.members)
                 if m.name == "pNext" and not m.const:
