@@ -16,7 +16,7 @@ KINDS = ["draw", "bind_same", "bind_two", "bind_many", "pipelines", "constants",
          "update", "update_array", "sets", "sets_reset", "late_update", "late_sets", "submit", "late_submit", "module",
          "module_large", "pipeline", "pipeline_compute"]
 OPTIONS = {  # a case for each value
-    "pass_changed": ("images", [1, 16, 256]),
+    "pass_changed": ("images", [1, 16, 64]),
     "held_many": ("images", [16, 256, 1024]),
     "submit": ("images", [1, 16, 256]),
     "late_update": ("size", [17, 1000, 1000000]),
