@@ -20,6 +20,9 @@ enum kit_extra {
     KIT_MULTIVIEW = 1 << 6,
     KIT_PRECISE_QUERIES = 1 << 7, /* occlusionQueryPrecise, pipelineStatisticsQuery */
     KIT_DEBUG_LABELS = 1 << 8,
+    KIT_PARTIALLY_BOUND = 1 << 9,
+    KIT_DYNAMIC_INDEXING = 1 << 10, /* of sampled images */
+    KIT_FRAGMENT_STORES = 1 << 11,
 };
 
 struct kit_options {
