@@ -75,6 +75,7 @@ struct hold {
 struct command_buffer {
     VkCommandBuffer handle;
     struct device_sync *sync;
+    const struct device_dispatch *next; /* the device's */
     struct command_pool *pool;
     struct command_buffer *pool_next, *pool_previous;
     VkCommandBufferLevel level;
@@ -127,6 +128,15 @@ static inline struct command_buffer *command_buffer_find(const struct device_syn
                                                          VkCommandBuffer handle)
 {
     return handle_map_find(&sync->command_buffers, DISPATCHABLE_KEY(handle));
+}
+
+/* The same without a call, for the fast path of entry points: NULL too where it takes longer to tell. */
+__attribute__((always_inline)) static inline struct command_buffer *
+command_buffer_find_fast(VkCommandBuffer handle)
+{
+    const struct device *device = handles_find_first(&device_table, dispatch_key(handle));
+    return device && device->sync ? handle_map_find(&device->sync->command_buffers, DISPATCHABLE_KEY(handle))
+                                  : NULL;
 }
 
 /* All pools that the application has left alive, for device_sync_destroy(): before objects_destroy(). */
