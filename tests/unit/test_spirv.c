@@ -1,4 +1,6 @@
 /* The SPIR-V scan: on shaders that are compiled at build time, and on modules made by hand. */
+#include <malloc.h>
+
 #include "spirv_code.h"
 
 #include "everything_1_0.h"
@@ -288,8 +290,8 @@ static void test_elements(void **state)
     CODE(&code, OP_STORE, RESULT + 14, ZERO);
     CODE(&code, OP_ACCESS_CHAIN, FLOAT_POINTER, RESULT + 15, V_BLOCKS, LONG_MUCH, ZERO);
     CODE(&code, OP_STORE, RESULT + 15, ZERO);
-    EXPECT_MAIN(&code, {0, 3, 0, W}, {0, 4, 1, R}, {0, 4, ANY, W}, {0, 5, ANY, ANYTHING}, {0, 6, 0, W}, {0, 6, 1, R},
-                {0, 6, 2, R}, {0, 6, ANY, W});
+    EXPECT_MAIN(&code, {0, 3, 0, W}, {0, 4, 1, R}, {0, 4, ANY, W}, {0, 5, ANY, ANYTHING}, {0, 6, 0, W},
+                {0, 6, 1, R}, {0, 6, 2, R}, {0, 6, ANY, W});
 }
 
 static void test_pointer_chains(void **state)
@@ -740,34 +742,78 @@ static void test_too_much_shared(void **state)
     }
 }
 
-/* --- Out of memory --- */
+/* ... and that are long underway. */
+static void test_too_long_ways(void **state)
+{
+    (void)state;
+    for (uint32_t entries = 1; entries <= 500; entries *= 500) {
+        code_begin(&code, 4096);
+        for (uint32_t i = 0; i < entries; i++)
+            put_entry(&code, 1000, 'm');
+        for (uint32_t i = 0; i < 500; i++) {
+            CODE(&code, OP_FUNCTION, VOID, 1000 + i, 0, FUNCTION_TYPE);
+            CODE(&code, OP_FUNCTION_CALL, VOID, 2000 + i, 1000 + (i + 1) % 500);
+            end_function(&code);
+        }
+        struct spirv_module *module = code_scan(&code);
+        assert_int_equal(module != NULL, entries == 1);
+        free(module);
+    }
+}
+
+/* --- Memory --- */
 
 static int allocations_left = -1; /* -1: no limit */
+static size_t live, peak;
 
 static bool may_allocate(void)
 {
     return allocations_left < 0 || allocations_left-- > 0;
 }
 
+static void *count_allocation(void *data)
+{
+    live += data ? malloc_usable_size(data) : 0;
+    if (live > peak)
+        peak = live;
+    return data;
+}
+
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_malloc(size_t size)
 {
-    return may_allocate() ? __real_malloc(size) : NULL;
+    return may_allocate() ? count_allocation(__real_malloc(size)) : NULL;
 }
 
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size)
 {
-    return may_allocate() ? __real_calloc(count, size) : NULL;
+    return may_allocate() ? count_allocation(__real_calloc(count, size)) : NULL;
 }
 
-void *__real_realloc(void *data, size_t size);
+void __real_free(void *data);
+void __wrap_free(void *data);
+void __wrap_free(void *data)
+{
+    live -= data ? malloc_usable_size(data) : 0;
+    __real_free(data);
+}
+
+/* Both at a time, as it may have to be. */
 void *__wrap_realloc(void *data, size_t size);
 void *__wrap_realloc(void *data, size_t size)
 {
-    return may_allocate() ? __real_realloc(data, size) : NULL;
+    size_t old = data ? malloc_usable_size(data) : 0;
+    void *moved = __wrap_malloc(size);
+
+    if (!moved)
+        return NULL;
+    if (old)
+        memcpy(moved, data, old < size ? old : size);
+    __wrap_free(data);
+    return moved;
 }
 
 static void test_out_of_memory(void **state)
@@ -785,6 +831,70 @@ static void test_out_of_memory(void **state)
     assert_true(needed > 8);
     assert_int_equal(module->entries[0].binding_count, 30);
     free(module);
+}
+
+static void expect_peak(bool understood)
+{
+    live = peak = 0;
+    struct spirv_module *module = spirv_scan(code.words, code.count * sizeof(code.words[0]));
+
+    assert_int_equal(module != NULL, understood);
+    check(peak <= 128 * (size_t)code.count + 5 * ((size_t)code.words[3] + 1) + 4096, "%zu bytes of %u words",
+          peak, code.count);
+    free(module);
+    assert_int_equal(live, 0);
+}
+
+/* Modules of as many as possible of one thing. */
+static void test_memory(void **state)
+{
+    (void)state;
+    /* Decorations. */
+    code_begin(&code, 8192);
+    for (uint32_t i = 1; i < 5400; i++)
+        CODE(&code, OP_DECORATE, i, DECORATION_NON_WRITABLE);
+    expect_peak(true);
+
+    /* Entry points. */
+    code_begin(&code, BOUND);
+    CODE(&code, OP_FUNCTION, VOID, MAIN, 0, FUNCTION_TYPE);
+    end_function(&code);
+    for (uint32_t i = 0; i < 4000; i++)
+        put_entry(&code, MAIN, 'm');
+    expect_peak(true);
+
+    /* Calls, all of which go back. */
+    code_begin(&code, BOUND);
+    put_entry(&code, MAIN, 'm');
+    CODE(&code, OP_FUNCTION, VOID, MAIN, 0, FUNCTION_TYPE);
+    for (uint32_t i = 0; i < 4000; i++)
+        CODE(&code, OP_FUNCTION_CALL, VOID, RESULT, MAIN);
+    end_function(&code);
+    expect_peak(true);
+
+    /* Uses: a word each. */
+    code_begin(&code, 2048);
+    put_entry(&code, MAIN, 'm');
+    for (uint32_t i = 0; i < 1000; i++) {
+        CODE(&code, OP_DECORATE, 1000 + i, DECORATION_DESCRIPTOR_SET, 0);
+        CODE(&code, OP_DECORATE, 1000 + i, DECORATION_BINDING, i);
+    }
+    CODE(&code, OP_FUNCTION, VOID, MAIN, 0, FUNCTION_TYPE);
+    for (uint32_t i = 0; i < 7; i++) {
+        uint32_t ids[1000];
+
+        for (uint32_t j = 0; j < 1000; j++)
+            ids[j] = 1000 + j;
+        code_put(&code, 60000, ids, 1000);
+    }
+    end_function(&code);
+    expect_peak(true);
+
+    /* The same in a module of the greatest bound, and one that is no longer understood. */
+    code.words[3] = 4194304;
+    expect_peak(true);
+    code.count--;
+    expect_peak(false);
 }
 
 int main(void)
@@ -814,7 +924,9 @@ int main(void)
         cmocka_unit_test(test_bad_functions),
         cmocka_unit_test(test_bad_ids),
         cmocka_unit_test(test_too_much_shared),
+        cmocka_unit_test(test_too_long_ways),
         cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
