@@ -9,7 +9,7 @@
 
 /* --- Random modules --- */
 
-#define MODULES 3000
+#define MODULES 1500
 #define TYPES 6 /* from 10: image, sampler, sampled image, acceleration structure, two blocks */
 #define FUNCTIONS 6
 #define VARIABLES 12
