@@ -48,6 +48,7 @@ void command_buffer_reset(struct command_buffer *buffer)
     barrier_batch_clear(&buffer->batch);
     buffer->pending = PENDING_NONE;
     buffer->counters = (struct barrier_batch_counters){0};
+    buffer->passes = 0;
     buffer->secondary_in_pass = false;
     buffer->failed = false;
     buffer->pass = PASS_NONE;
@@ -55,7 +56,7 @@ void command_buffer_reset(struct command_buffer *buffer)
     buffer->end_count = buffer->end_capacity = 0;
     buffer->ends = NULL;
     bindings_reset(&buffer->bindings);
-    buffer->changes = 1;
+    buffer->changes++; /* never what it was: bindings.seen holds on to it */
     buffer->changed = NULL;
     buffer->use_count = 0;
     buffer->hold.holds = false;
@@ -313,6 +314,9 @@ static void add_counters(struct command_buffer *buffer)
         atomic_fetch_add_explicit(&to->images_out, from->images_out, memory_order_relaxed);
     }
     buffer->counters = (struct barrier_batch_counters){0};
+    if (buffer->passes)
+        atomic_fetch_add_explicit(&to->passes, buffer->passes, memory_order_relaxed);
+    buffer->passes = 0;
 }
 
 VkResult hook_EndCommandBuffer(struct command_buffer *self, PFN_vkEndCommandBuffer next,

@@ -93,6 +93,7 @@ struct command_buffer {
     char *kept_arrays;          /* its memory, buffer and image barriers, one behind the other; malloc */
     struct barrier_batch batch; /* PENDING_BATCH */
     struct barrier_batch_counters counters;
+    uint32_t passes; /* instances since the counters were added up */
 
     enum pass_kind pass;
     bool suspending; /* the current or last rendering instance is to be resumed: nothing may stand before that
@@ -176,6 +177,25 @@ static inline bool command_buffer_is_attachment(const struct command_buffer *buf
         if (buffer->ends[i].image == image && subresource_ranges_overlap(&buffer->ends[i].range, range))
             return true;
     return false;
+}
+
+/* Whether all of it is. */
+static inline bool command_buffer_is_all_attachment(const struct command_buffer *buffer,
+                                                    const struct contract_image *image,
+                                                    const struct subresource_range *range)
+{
+    struct subresource_range one = *range;
+    one.mip_count = one.layer_count = 1;
+    if (!command_buffer_is_attachment(buffer, image, range))
+        return false;
+    for (uint32_t mip = 0; mip < range->mip_count; mip++)
+        for (uint32_t layer = 0; layer < range->layer_count; layer++) {
+            one.base_mip = range->base_mip + mip;
+            one.base_layer = range->base_layer + layer;
+            if (!command_buffer_is_attachment(buffer, image, &one))
+                return false;
+        }
+    return true;
 }
 
 #endif

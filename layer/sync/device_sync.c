@@ -92,6 +92,7 @@ struct device_sync *device_sync_create(struct device *device, const VkDeviceCrea
     sync->device = device;
     read_mode(sync, info);
     read_families(sync);
+    sync->follows_shaders = !newer_has_commands(info, device->api_version);
     sync->app_sync2 = device_request_has_sync2(info);
     sync->separate_depth_stencil = device_request_has_separate_layouts(info);
     sync->CmdPipelineBarrier2 = find_barrier2(device);
@@ -148,6 +149,7 @@ static void report_summary(struct device_sync *sync)
         {"present_repairs", &c->present_repairs},
         {"reported", &c->reported},
         {"unpatchable", &c->unpatchable},
+        {"passes", &c->passes},
         {"passes_held", &c->passes_held},
         {"passes_held_in_vain", &c->passes_held_in_vain},
         {"not_encoded", &c->not_encoded},

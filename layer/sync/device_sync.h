@@ -31,6 +31,7 @@ struct sync_counters {
     atomic_uint_fast64_t present_repairs;     /* images */
     atomic_uint_fast64_t reported;            /* faults that could not be, or were not to be, repaired */
     atomic_uint_fast64_t unpatchable;         /* submits that needed a patch and couldn't have one */
+    atomic_uint_fast64_t passes;              /* render pass instances */
     atomic_uint_fast64_t passes_held;         /* render pass instances that were held back */
     atomic_uint_fast64_t passes_held_in_vain; /* ... and had no repair */
     atomic_uint_fast64_t not_encoded;         /* ... that went down at a command which can't be held */
@@ -44,8 +45,9 @@ struct device_sync {
     bool merge;
     bool newer; /* the application is newer than this build: every image unknown, mode report, no merging */
     bool sync2; /* vkCmdPipelineBarrier2 may be used below; CmdPipelineBarrier2 is it */
-    bool app_sync2;                                /* the application itself enabled synchronization2 */
-    bool separate_depth_stencil;                   /* ... separateDepthStencilLayouts */
+    bool follows_shaders;        /* all commands that the application can record are known */
+    bool app_sync2;              /* the application itself enabled synchronization2 */
+    bool separate_depth_stencil; /* ... separateDepthStencilLayouts */
     PFN_vkCmdPipelineBarrier2 CmdPipelineBarrier2; /* the core function or the KHR one */
     uint32_t family_count;
     VkQueueFlags families[MAX_FAMILIES]; /* capabilities by family index */

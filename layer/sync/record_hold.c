@@ -119,7 +119,7 @@ static void ask(void *context, const struct subresource_range *range, const void
     struct asking *asking = context;
     const struct contract_state *state = value;
     if (asking->dirty || !(state->need.flags & NEED_SET) || state->access.flags ||
-        command_buffer_is_attachment(asking->buffer, asking->image, range))
+        command_buffer_is_all_attachment(asking->buffer, asking->image, range))
         return;
     for (uint32_t i = 0; range->aspects >> i; i++)
         asking->dirty |= (range->aspects >> i & 1) && is_dirty(asking, state, i);
@@ -176,7 +176,8 @@ bool record_hold_is_wanted(struct command_buffer *buffer)
     bool wanted = false;
     hold->wanted_count = 0;
     hold->pass = 0;
-    if (buffer->sync->mode != SYNC_REPAIR || buffer->failed)
+    buffer->passes++;
+    if (buffer->sync->mode != SYNC_REPAIR || buffer->failed || !buffer->sync->follows_shaders)
         return false;
     while (*link) {
         struct contract_image *image = *link;

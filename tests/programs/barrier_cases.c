@@ -1,41 +1,16 @@
-/* barrier_cases NAME [--faulty] [--sync2] [--separate]
+/* barrier_cases NAME [--faulty] [--sync2] [--separate] [--rendering]
  * barrier_cases --list
  *
  * The cases of layouts and barriers (L02 ...), as an application would have them: by default with every
  * barrier that is needed, with --faulty as in the bug report. Prints a hash of what was computed, which is
- * the same for both wherever a driver doesn't care for layouts, or somebody repairs them. */
-#include "kit.h"
+ * the same for both wherever a driver doesn't care for layouts, or somebody repairs them. --rendering: with
+ * dynamic rendering instead of render passes. Ends with 77 where the device lacks what the case needs. */
+#include "barrier_cases.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define UNDEFINED VK_IMAGE_LAYOUT_UNDEFINED
-#define SRC VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL
-#define DST VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL
-#define COLOR VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL
-#define READ VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL
-#define GENERAL VK_IMAGE_LAYOUT_GENERAL
-#define PRESENT VK_IMAGE_LAYOUT_PRESENT_SRC_KHR
-#define RGBA VK_FORMAT_R8G8B8A8_UNORM
-
-static struct kit_range mip_range(uint32_t mip, uint32_t count)
-{
-    return (struct kit_range){VK_IMAGE_ASPECT_COLOR_BIT, mip, count, 0, VK_REMAINING_ARRAY_LAYERS};
-}
-
-static struct kit_range layer_range(uint32_t layer, uint32_t count)
-{
-    return (struct kit_range){VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, layer, count};
-}
-
-static void finish(struct kit *kit, VkCommandBuffer commands, VkImage image, uint32_t mip, uint32_t layer)
-{
-    VkBuffer result = kit_read(kit, commands, image, mip, layer);
-    kit_end(commands);
-    kit_submit(kit, commands);
-    kit_wait(kit);
-    kit_hash(kit, result);
-}
+#define SKIPPED 77
 
 /* Rendered in one submit, read in the next. */
 static void next_submit(struct kit *kit)
@@ -48,7 +23,7 @@ static void next_submit(struct kit *kit)
     kit_end(first);
     kit_submit(kit, first);
     kit_needed(kit, second, image, KIT_COLOR, COLOR, SRC);
-    finish(kit, second, image, 0, 0);
+    kit_run(kit, second, image, 0, 0);
 }
 
 /* The same inside one command buffer, and in one submit of two. */
@@ -60,7 +35,7 @@ static void same_buffer(struct kit *kit)
     kit_needed(kit, commands, image, KIT_COLOR, UNDEFINED, COLOR);
     kit_render(kit, commands, view, COLOR, VK_ATTACHMENT_LOAD_OP_CLEAR, 0);
     kit_needed(kit, commands, image, KIT_COLOR, COLOR, SRC);
-    finish(kit, commands, image, 0, 0);
+    kit_run(kit, commands, image, 0, 0);
 }
 
 static void two_buffers_one_submit(struct kit *kit)
@@ -107,7 +82,7 @@ static void mixed_mips(struct kit *kit)
         kit_memory_barrier(kit, commands);
     }
     kit_transition(kit, commands, out, KIT_COLOR, DST, SRC);
-    finish(kit, commands, out, 0, 0);
+    kit_run(kit, commands, out, 0, 0);
 }
 
 /* A mip chain, blitted with the whole image in DST (L09). */
@@ -123,7 +98,7 @@ static void mip_chain(struct kit *kit)
         kit_blit(kit, commands, image, mip, 0, image, mip + 1, 0);
     }
     kit_needed(kit, commands, image, mip_range(4, 1), DST, SRC);
-    finish(kit, commands, image, 4, 0);
+    kit_run(kit, commands, image, 4, 0);
 }
 
 /* Levels that were never transitioned (L10), read along with level 0. */
@@ -140,7 +115,7 @@ static void untouched_levels(struct kit *kit)
     kit_memory_barrier(kit, commands);
     kit_blit(kit, commands, image, 0, 0, out, 0, 0);
     kit_transition(kit, commands, out, KIT_COLOR, DST, SRC);
-    finish(kit, commands, out, 0, 0);
+    kit_run(kit, commands, out, 0, 0);
 }
 
 /* Faces 1 to 5 of a cube UNDEFINED (L11). */
@@ -162,7 +137,7 @@ static void untouched_faces(struct kit *kit)
     };
     vkCmdCopyImage(commands, image, SRC, out, DST, 1, &region);
     kit_transition(kit, commands, out, KIT_ALL, DST, SRC);
-    finish(kit, commands, out, 0, 0);
+    kit_run(kit, commands, out, 0, 0);
 }
 
 /* The new layout is right, oldLayout isn't (L13): in the same command buffer, and against an earlier submit.
@@ -174,7 +149,7 @@ static void wrong_old_layout(struct kit *kit)
     kit_transition(kit, commands, image, KIT_COLOR, UNDEFINED, DST);
     kit_clear(kit, commands, image, KIT_COLOR, 2);
     kit_transition(kit, commands, image, KIT_COLOR, kit->options.correct ? DST : READ, SRC);
-    finish(kit, commands, image, 0, 0);
+    kit_run(kit, commands, image, 0, 0);
 }
 
 static void wrong_old_layout_next(struct kit *kit)
@@ -187,7 +162,7 @@ static void wrong_old_layout_next(struct kit *kit)
     kit_submit(kit, commands);
     commands = kit_begin(kit);
     kit_transition(kit, commands, image, KIT_COLOR, kit->options.correct ? DST : COLOR, SRC);
-    finish(kit, commands, image, 0, 0);
+    kit_run(kit, commands, image, 0, 0);
 }
 
 /* One barrier over mips of which only some are in the layout that it names. */
@@ -200,7 +175,7 @@ static void partly_wrong_old_layout(struct kit *kit)
     kit_transition(kit, commands, image, mip_range(2, 1), DST, READ);
     kit_needed(kit, commands, image, mip_range(2, 1), READ, DST);
     kit_transition(kit, commands, image, KIT_ALL, DST, SRC);
-    finish(kit, commands, image, 2, 0);
+    kit_run(kit, commands, image, 2, 0);
 }
 
 /* Where synchronization2 is enabled, old == new is no transition whatever the layout (L13): nothing to
@@ -214,7 +189,7 @@ static void equal_layouts(struct kit *kit)
     VkImageLayout named = kit->options.sync2 ? READ : DST;
     kit_transition(kit, commands, image, KIT_COLOR, named, named);
     kit_transition(kit, commands, image, KIT_COLOR, DST, SRC);
-    finish(kit, commands, image, 0, 0);
+    kit_run(kit, commands, image, 0, 0);
 }
 
 /* Transitioned to COLOR, rendered in GENERAL (L18). */
@@ -226,7 +201,7 @@ static void rendered_in_general(struct kit *kit)
     kit_transition(kit, commands, image, KIT_COLOR, UNDEFINED, kit->options.correct ? GENERAL : COLOR);
     kit_render(kit, commands, view, GENERAL, VK_ATTACHMENT_LOAD_OP_CLEAR, 0);
     kit_transition(kit, commands, image, KIT_COLOR, GENERAL, SRC);
-    finish(kit, commands, image, 0, 0);
+    kit_run(kit, commands, image, 0, 0);
 }
 
 static uint32_t acquire(struct kit *kit, VkSemaphore semaphore)
@@ -335,7 +310,7 @@ static void wrong_final_layout(struct kit *kit)
     VkCommandBuffer commands = kit_begin(kit);
     kit_run_pass(kit, commands, pass, view);
     kit_needed(kit, commands, image, KIT_COLOR, READ, SRC);
-    finish(kit, commands, image, 0, 0);
+    kit_run(kit, commands, image, 0, 0);
 }
 
 /* A render pass whose initial layout isn't what the image is in; contents are loaded. */
@@ -349,7 +324,7 @@ static void wrong_initial_layout(struct kit *kit)
     kit_clear(kit, commands, image, KIT_COLOR, 3);
     kit_needed(kit, commands, image, KIT_COLOR, DST, COLOR);
     kit_run_pass(kit, commands, pass, view);
-    finish(kit, commands, image, 0, 0);
+    kit_run(kit, commands, image, 0, 0);
 }
 
 /* One command buffer submitted three times, the image in another layout before each (L26). */
@@ -389,7 +364,7 @@ static void secondary_reads(struct kit *kit)
     kit_needed(kit, commands, image, KIT_COLOR, DST, SRC);
     vkCmdExecuteCommands(commands, 1, &secondary);
     kit_transition(kit, commands, out, KIT_COLOR, DST, SRC);
-    finish(kit, commands, out, 0, 0);
+    kit_run(kit, commands, out, 0, 0);
 }
 
 /* Two secondaries in one call, the second needs what the first has written. */
@@ -407,7 +382,7 @@ static void secondary_after_secondary(struct kit *kit)
     kit_transition(kit, commands, out, KIT_COLOR, UNDEFINED, DST);
     vkCmdExecuteCommands(commands, 2, secondaries);
     kit_transition(kit, commands, out, KIT_COLOR, DST, SRC);
-    finish(kit, commands, out, 0, 0);
+    kit_run(kit, commands, out, 0, 0);
 }
 
 /* An upload on another queue family, with release and acquire (L28). */
@@ -447,7 +422,7 @@ static void split_barriers(struct kit *kit)
         kit_clear(kit, commands, images[i], KIT_COLOR, i);
     for (uint32_t i = 0; i < 16; i++)
         kit_transition(kit, commands, images[i], KIT_COLOR, DST, SRC);
-    finish(kit, commands, images[5], 0, 0);
+    kit_run(kit, commands, images[5], 0, 0);
 }
 
 /* A->B and B->C with nothing between (L30). */
@@ -459,7 +434,7 @@ static void folded(struct kit *kit)
     kit_clear(kit, commands, image, KIT_COLOR, 2);
     kit_transition(kit, commands, image, KIT_COLOR, DST, READ);
     kit_transition(kit, commands, image, KIT_COLOR, READ, SRC);
-    finish(kit, commands, image, 0, 0);
+    kit_run(kit, commands, image, 0, 0);
 }
 
 /* Overlapping ranges that can't fold (L31). */
@@ -471,7 +446,7 @@ static void overlapping(struct kit *kit)
     kit_clear(kit, commands, image, KIT_ALL, 2);
     kit_transition(kit, commands, image, KIT_ALL, DST, READ);
     kit_transition(kit, commands, image, mip_range(1, 2), READ, SRC);
-    finish(kit, commands, image, 1, 0);
+    kit_run(kit, commands, image, 1, 0);
 }
 
 /* COPY -> COMPUTE, then COMPUTE -> FRAGMENT, nothing between: two calls (L44). */
@@ -486,7 +461,7 @@ static void chained(struct kit *kit)
     vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                          VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, 0, 0, NULL, 0, NULL, 0, NULL);
     kit_transition(kit, commands, image, KIT_COLOR, DST, SRC);
-    finish(kit, commands, image, 0, 0);
+    kit_run(kit, commands, image, 0, 0);
 }
 
 /* Depth and stencil: a pass, then a copy of each aspect (L34). */
@@ -590,7 +565,7 @@ static void recreated(struct kit *kit)
         kit_needed(kit, commands, image, KIT_COLOR, UNDEFINED, DST);
         kit_clear(kit, commands, image, KIT_COLOR, i);
         kit_needed(kit, commands, image, KIT_COLOR, DST, SRC);
-        finish(kit, commands, image, 0, 0);
+        kit_run(kit, commands, image, 0, 0);
         vkDestroyImage(kit->device, image, NULL);
         kit->image_count--;
     }
@@ -620,7 +595,7 @@ static void suspended(struct kit *kit)
     kit_check(vkQueueSubmit(kit->queue, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit");
     VkCommandBuffer commands = kit_begin(kit);
     kit_needed(kit, commands, image, KIT_COLOR, COLOR, SRC);
-    finish(kit, commands, image, 0, 0);
+    kit_run(kit, commands, image, 0, 0);
 }
 
 /* A transition by event: the wait names the layouts. */
@@ -647,56 +622,82 @@ static void event_transition(struct kit *kit)
     vkCmdSetEvent(commands, event, VK_PIPELINE_STAGE_TRANSFER_BIT);
     vkCmdWaitEvents(commands, 1, &event, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
                     NULL, 0, NULL, 1, &barrier);
-    finish(kit, commands, image, 0, 0);
+    kit_run(kit, commands, image, 0, 0);
     vkDestroyEvent(kit->device, event, NULL);
 }
 
-static const struct {
-    const char *name; /* case, what it shows */
-    void (*run)(struct kit *kit);
-    bool swapchain;
-    bool faults; /* there is a faulty variant */
-} cases[] = {
-    {"L02-next-submit", next_submit, false, true},
-    {"L02-same-buffer", same_buffer, false, true},
-    {"L02-two-buffers-one-submit", two_buffers_one_submit, false, true},
-    {"L08-mixed-mips", mixed_mips, false, true},
-    {"L09-mip-chain", mip_chain, false, true},
-    {"L10-untouched-levels", untouched_levels, false, true},
-    {"L11-untouched-faces", untouched_faces, false, true},
-    {"L13-wrong-old-layout", wrong_old_layout, false, true},
-    {"L13-wrong-old-layout-next-submit", wrong_old_layout_next, false, true},
-    {"L13-partly-wrong-old-layout", partly_wrong_old_layout, false, true},
-    {"L13-equal-layouts", equal_layouts, false, false},
-    {"L18-rendered-in-general", rendered_in_general, false, true},
-    {"L19-present-in-wrong-layout", present_in_wrong_layout, true, true},
-    {"L20-reacquired", reacquired, true, true},
-    {"L22-acquire-wait-stage", acquire_wait_stage, true, true},
-    {"L24-wrong-final-layout", wrong_final_layout, false, true},
-    {"L24-wrong-initial-layout", wrong_initial_layout, false, true},
-    {"L26-resubmitted", resubmitted, false, true},
-    {"L27-secondary-reads", secondary_reads, false, true},
-    {"L27-secondary-after-secondary", secondary_after_secondary, false, true},
-    {"L28-ownership", ownership, false, false},
-    {"L29-split-barriers", split_barriers, false, false},
-    {"L30-folded", folded, false, false},
-    {"L31-overlapping", overlapping, false, false},
-    {"L34-depth-stencil", depth_stencil, false, true},
-    {"L35-slices", slices, false, true},
-    {"L36-two-queues", two_queues, false, true},
-    {"L39-recreated", recreated, false, true},
-    {"L42-suspended", suspended, false, true},
-    {"L44-chained", chained, false, false},
-    {"event-transition", event_transition, false, true},
+static const struct barrier_case cases[] = {
+    {.name = "L02-next-submit", .run = next_submit, .faults = true},
+    {.name = "L02-same-buffer", .run = same_buffer, .faults = true},
+    {.name = "L02-two-buffers-one-submit", .run = two_buffers_one_submit, .faults = true},
+    {.name = "L08-mixed-mips", .run = mixed_mips, .faults = true},
+    {.name = "L09-mip-chain", .run = mip_chain, .faults = true},
+    {.name = "L10-untouched-levels", .run = untouched_levels, .faults = true},
+    {.name = "L11-untouched-faces", .run = untouched_faces, .faults = true},
+    {.name = "L13-wrong-old-layout", .run = wrong_old_layout, .faults = true},
+    {.name = "L13-wrong-old-layout-next-submit", .run = wrong_old_layout_next, .faults = true},
+    {.name = "L13-partly-wrong-old-layout", .run = partly_wrong_old_layout, .faults = true},
+    {.name = "L13-equal-layouts", .run = equal_layouts},
+    {.name = "L18-rendered-in-general", .run = rendered_in_general, .faults = true},
+    {.name = "L19-present-in-wrong-layout",
+     .run = present_in_wrong_layout,
+     .swapchain = true,
+     .faults = true},
+    {.name = "L20-reacquired", .run = reacquired, .swapchain = true, .faults = true},
+    {.name = "L22-acquire-wait-stage", .run = acquire_wait_stage, .swapchain = true, .faults = true},
+    {.name = "L24-wrong-final-layout", .run = wrong_final_layout, .faults = true},
+    {.name = "L24-wrong-initial-layout", .run = wrong_initial_layout, .faults = true},
+    {.name = "L26-resubmitted", .run = resubmitted, .faults = true},
+    {.name = "L27-secondary-reads", .run = secondary_reads, .faults = true},
+    {.name = "L27-secondary-after-secondary", .run = secondary_after_secondary, .faults = true},
+    {.name = "L28-ownership", .run = ownership},
+    {.name = "L29-split-barriers", .run = split_barriers},
+    {.name = "L30-folded", .run = folded},
+    {.name = "L31-overlapping", .run = overlapping},
+    {.name = "L34-depth-stencil", .run = depth_stencil, .faults = true},
+    {.name = "L35-slices", .run = slices, .faults = true},
+    {.name = "L36-two-queues", .run = two_queues, .faults = true},
+    {.name = "L39-recreated", .run = recreated, .faults = true},
+    {.name = "L42-suspended", .run = suspended, .faults = true},
+    {.name = "L44-chained", .run = chained},
+    {.name = "event-transition", .run = event_transition, .faults = true},
 };
+static const size_t case_count = sizeof(cases) / sizeof(cases[0]);
+
+static const struct {
+    const struct barrier_case *cases;
+    const size_t *count;
+} lists[] = {
+    {cases, &case_count},
+    {shader_cases, &shader_case_count},
+};
+#define LISTS (sizeof(lists) / sizeof(lists[0]))
+
+static void list_all(void)
+{
+    for (size_t l = 0; l < LISTS; l++)
+        for (size_t i = 0; i < *lists[l].count; i++)
+            printf("%s %s%s%s\n", lists[l].cases[i].name, lists[l].cases[i].faults ? "faults" : "correct",
+                   lists[l].cases == cases ? "" : " shaders",
+                   lists[l].cases[i].rendering ? " rendering" : "");
+}
+
+static const struct barrier_case *find(const char *name)
+{
+    for (size_t l = 0; l < LISTS; l++)
+        for (size_t i = 0; i < *lists[l].count; i++)
+            if (strcmp(lists[l].cases[i].name, name) == 0)
+                return &lists[l].cases[i];
+    return NULL;
+}
 
 int main(int count, char **arguments)
 {
+    static struct kit kit;
     struct kit_options options = {.correct = true};
     const char *name = count > 1 ? arguments[1] : "";
     if (strcmp(name, "--list") == 0) {
-        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-            printf("%s %s\n", cases[i].name, cases[i].faults ? "faults" : "correct");
+        list_all();
         return 0;
     }
     for (int i = 2; i < count; i++) {
@@ -706,21 +707,27 @@ int main(int count, char **arguments)
             options.sync2 = true;
         else if (strcmp(arguments[i], "--separate") == 0)
             options.separate = true;
+        else if (strcmp(arguments[i], "--rendering") == 0)
+            options.rendering = true;
         else
             name = "";
     }
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        if (strcmp(cases[i].name, name) != 0)
-            continue;
-        static struct kit kit;
-        options.swapchain = cases[i].swapchain;
-        kit_init(&kit, &options);
-        cases[i].run(&kit);
-        printf("hash=%016llx\n", (unsigned long long)kit.hash);
-        kit_finish(&kit);
-        return 0;
+    const struct barrier_case *chosen = find(name);
+    if (!chosen) {
+        fprintf(stderr, "usage: barrier_cases NAME [--faulty] [--sync2] [--separate] [--rendering]\n"
+                        "       barrier_cases --list\n");
+        return 2;
     }
-    fprintf(stderr,
-            "usage: barrier_cases NAME [--faulty] [--sync2] [--separate]\n       barrier_cases --list\n");
-    return 2;
+    options.swapchain = chosen->swapchain;
+    options.extras = chosen->extras;
+    kit_init(&kit, &options);
+    const char *lacking = kit_lacks(&kit);
+    if (lacking) {
+        printf("skipped: the device has no %s\n", lacking);
+    } else {
+        chosen->run(&kit);
+        printf("hash=%016llx\n", (unsigned long long)kit.hash);
+    }
+    kit_finish(&kit);
+    return lacking ? SKIPPED : 0;
 }

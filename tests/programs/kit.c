@@ -1,4 +1,5 @@
 #include "kit.h"
+#include "kit_extras.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +13,21 @@ void kit_check(VkResult result, const char *what)
     exit(1);
 }
 
-static void check_room(uint32_t count)
+void kit_check_room(uint32_t count)
 {
     kit_check(count < KIT_MAX ? VK_SUCCESS : VK_ERROR_OUT_OF_POOL_MEMORY, "room for one more object");
 }
 
 static void instance_create(struct kit *kit)
 {
-    static const char *const extensions[] = {VK_KHR_SURFACE_EXTENSION_NAME,
-                                             VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME};
+    const char *extensions[3];
+    uint32_t extension_count = 0;
+    if (kit->options.swapchain) {
+        extensions[extension_count++] = VK_KHR_SURFACE_EXTENSION_NAME;
+        extensions[extension_count++] = VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME;
+    }
+    if (kit->options.extras & KIT_DEBUG_LABELS)
+        extensions[extension_count++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
     VkApplicationInfo application = {
         .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
         .pApplicationName = "barrier_cases",
@@ -29,7 +36,7 @@ static void instance_create(struct kit *kit)
     VkInstanceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
         .pApplicationInfo = &application,
-        .enabledExtensionCount = kit->options.swapchain ? 2 : 0,
+        .enabledExtensionCount = extension_count,
         .ppEnabledExtensionNames = extensions,
     };
     kit_check(vkCreateInstance(&info, NULL, &kit->instance), "vkCreateInstance");
@@ -57,7 +64,6 @@ static uint32_t choose_queues(struct kit *kit)
 
 static void device_create(struct kit *kit)
 {
-    static const char *const extensions[] = {VK_KHR_SWAPCHAIN_EXTENSION_NAME};
     static const float priorities[] = {1, 1};
     uint32_t own = choose_queues(kit);
     bool other = kit->second_family != kit->family;
@@ -71,25 +77,15 @@ static void device_create(struct kit *kit)
          .queueCount = 1,
          .pQueuePriorities = priorities},
     };
-    VkPhysicalDeviceVulkan13Features features13 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-        .synchronization2 = kit->options.sync2,
-        .dynamicRendering = VK_TRUE,
-    };
-    VkPhysicalDeviceVulkan12Features features12 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-        .pNext = &features13,
-        .timelineSemaphore = VK_TRUE,
-        .imagelessFramebuffer = VK_TRUE,
-        .separateDepthStencilLayouts = kit->options.separate,
-    };
+    struct kit_features features;
+    kit_features_init(&features, kit);
     VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-        .pNext = &features12,
+        .pNext = &features.core,
         .queueCreateInfoCount = other ? 2 : 1,
         .pQueueCreateInfos = queues,
-        .enabledExtensionCount = kit->options.swapchain ? 1 : 0,
-        .ppEnabledExtensionNames = extensions,
+        .enabledExtensionCount = features.extension_count,
+        .ppEnabledExtensionNames = features.extensions,
     };
     kit_check(vkCreateDevice(kit->physical, &info, NULL, &kit->device), "vkCreateDevice");
     vkGetDeviceQueue(kit->device, kit->family, 0, &kit->queue);
@@ -163,6 +159,17 @@ void kit_init(struct kit *kit, const struct kit_options *options)
 void kit_finish(struct kit *kit)
 {
     kit_wait(kit);
+    for (uint32_t i = 0; i < kit->pipeline_count; i++)
+        vkDestroyPipeline(kit->device, kit->pipelines[i], NULL);
+    for (uint32_t i = 0; i < kit->pipeline_layout_count; i++)
+        vkDestroyPipelineLayout(kit->device, kit->pipeline_layouts[i], NULL);
+    for (uint32_t i = 0; i < kit->template_count; i++)
+        vkDestroyDescriptorUpdateTemplate(kit->device, kit->templates[i], NULL);
+    for (uint32_t i = 0; i < kit->descriptor_pool_count; i++)
+        vkDestroyDescriptorPool(kit->device, kit->descriptor_pools[i], NULL);
+    for (uint32_t i = 0; i < kit->set_layout_count; i++)
+        vkDestroyDescriptorSetLayout(kit->device, kit->set_layouts[i], NULL);
+    vkDestroySampler(kit->device, kit->sampler, NULL);
     for (uint32_t i = 0; i < kit->framebuffer_count; i++)
         vkDestroyFramebuffer(kit->device, kit->framebuffers[i], NULL);
     for (uint32_t i = 0; i < kit->pass_count; i++)
@@ -225,7 +232,7 @@ VkImage kit_image(struct kit *kit, const struct kit_image_info *given)
                                      VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_SAMPLED_BIT,
     };
     VkImage image;
-    check_room(kit->image_count);
+    kit_check_room(kit->image_count);
     kit_check(vkCreateImage(kit->device, &info, NULL, &image), "vkCreateImage");
     kit->images[kit->image_count++] = image;
     VkMemoryRequirements needs;
@@ -235,30 +242,36 @@ VkImage kit_image(struct kit *kit, const struct kit_image_info *given)
     return image;
 }
 
-VkImageView kit_view(struct kit *kit, VkImage image, VkFormat format, VkImageAspectFlags aspects)
+VkImageView kit_view_of(struct kit *kit, VkImage image, VkImageViewType type, VkFormat format,
+                        struct kit_range range)
 {
     VkImageViewCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
         .image = image,
-        .viewType = VK_IMAGE_VIEW_TYPE_2D,
+        .viewType = type,
         .format = format,
-        .subresourceRange = {aspects, 0, 1, 0, 1},
+        .subresourceRange = {range.aspects, range.mip, range.mips, range.layer, range.layers},
     };
     VkImageView view;
-    check_room(kit->view_count);
+    kit_check_room(kit->view_count);
     kit_check(vkCreateImageView(kit->device, &info, NULL, &view), "vkCreateImageView");
     return kit->views[kit->view_count++] = view;
 }
 
-VkBuffer kit_buffer(struct kit *kit, VkDeviceSize size)
+VkImageView kit_view(struct kit *kit, VkImage image, VkFormat format, VkImageAspectFlags aspects)
+{
+    return kit_view_of(kit, image, VK_IMAGE_VIEW_TYPE_2D, format, (struct kit_range){aspects, 0, 1, 0, 1});
+}
+
+VkBuffer kit_buffer_for(struct kit *kit, VkDeviceSize size, VkBufferUsageFlags usage)
 {
     VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
         .size = size,
-        .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+        .usage = usage,
     };
     VkBuffer buffer;
-    check_room(kit->buffer_count);
+    kit_check_room(kit->buffer_count);
     kit_check(vkCreateBuffer(kit->device, &info, NULL, &buffer), "vkCreateBuffer");
     VkMemoryRequirements needs;
     vkGetBufferMemoryRequirements(kit->device, buffer, &needs);
@@ -275,11 +288,29 @@ VkBuffer kit_buffer(struct kit *kit, VkDeviceSize size)
     return buffer;
 }
 
+VkBuffer kit_buffer(struct kit *kit, VkDeviceSize size)
+{
+    return kit_buffer_for(kit, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+}
+
+static uint32_t find_buffer(const struct kit *kit, VkBuffer buffer)
+{
+    uint32_t i = 0;
+    while (i + 1 < kit->buffer_count && kit->buffers[i].buffer != buffer)
+        i++;
+    return i;
+}
+
+void *kit_buffer_data(struct kit *kit, VkBuffer buffer)
+{
+    return kit->buffers[find_buffer(kit, buffer)].data;
+}
+
 VkSemaphore kit_semaphore(struct kit *kit)
 {
     VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
     VkSemaphore semaphore;
-    check_room(kit->semaphore_count);
+    kit_check_room(kit->semaphore_count);
     kit_check(vkCreateSemaphore(kit->device, &info, NULL, &semaphore), "vkCreateSemaphore");
     return kit->semaphores[kit->semaphore_count++] = semaphore;
 }
@@ -291,9 +322,7 @@ void kit_wait(struct kit *kit)
 
 void kit_hash(struct kit *kit, VkBuffer buffer)
 {
-    uint32_t i = 0;
-    while (i + 1 < kit->buffer_count && kit->buffers[i].buffer != buffer)
-        i++;
+    uint32_t i = find_buffer(kit, buffer);
     for (VkDeviceSize byte = 0; byte < kit->buffers[i].size; byte++)
         kit->hash = (kit->hash ^ ((const uint8_t *)kit->buffers[i].data)[byte]) * 1099511628211u;
 }

@@ -91,13 +91,14 @@ static void layout_scope(VkImageLayout layout, VkPipelineStageFlags *stages, VkA
         *access = VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_READ_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
         break;
     case VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL:
-        *stages = VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT;
+        *stages = VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
         *access = VK_ACCESS_SHADER_READ_BIT;
         break;
-    default: /* UNDEFINED, PRESENT_SRC, GENERAL: whatever there is */
+    default: /* UNDEFINED, PRESENT_SRC, GENERAL, depth that is read: whatever there is */
         *stages = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-        *access =
-            layout == VK_IMAGE_LAYOUT_GENERAL ? VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT : 0;
+        *access = layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PRESENT_SRC_KHR
+                      ? 0
+                      : VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
         break;
     }
 }
@@ -251,6 +252,19 @@ VkBuffer kit_read_aspect(struct kit *kit, VkCommandBuffer commands, VkImage imag
     return read(kit, commands, image, aspect, 0, 0);
 }
 
+void kit_run_for(struct kit *kit, VkCommandBuffer commands, VkBuffer result)
+{
+    kit_end(commands);
+    kit_submit(kit, commands);
+    kit_wait(kit);
+    kit_hash(kit, result);
+}
+
+void kit_run(struct kit *kit, VkCommandBuffer commands, VkImage image, uint32_t mip, uint32_t layer)
+{
+    kit_run_for(kit, commands, kit_read(kit, commands, image, mip, layer));
+}
+
 static const VkClearValue clear_value = {.color = {.float32 = {0.25f, 0.5f, 0.75f, 1}}};
 
 VkRenderPass kit_pass(struct kit *kit, VkFormat format, VkAttachmentLoadOp load, VkImageLayout initial,
@@ -291,8 +305,7 @@ VkRenderPass kit_pass(struct kit *kit, VkFormat format, VkAttachmentLoadOp load,
         .pDependencies = dependencies,
     };
     VkRenderPass pass;
-    kit_check(kit->pass_count < KIT_MAX ? VK_SUCCESS : VK_ERROR_OUT_OF_POOL_MEMORY,
-              "room for one more object");
+    kit_check_room(kit->pass_count);
     kit_check(vkCreateRenderPass(kit->device, &info, NULL, &pass), "vkCreateRenderPass");
     return kit->passes[kit->pass_count++] = pass;
 }
@@ -309,8 +322,7 @@ void kit_run_pass(struct kit *kit, VkCommandBuffer commands, VkRenderPass pass, 
         .layers = 1,
     };
     VkFramebuffer framebuffer;
-    kit_check(kit->framebuffer_count < KIT_MAX ? VK_SUCCESS : VK_ERROR_OUT_OF_POOL_MEMORY,
-              "room for one more object");
+    kit_check_room(kit->framebuffer_count);
     kit_check(vkCreateFramebuffer(kit->device, &info, NULL, &framebuffer), "vkCreateFramebuffer");
     kit->framebuffers[kit->framebuffer_count++] = framebuffer;
     VkRenderPassBeginInfo begin = {

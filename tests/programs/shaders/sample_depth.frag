@@ -1,0 +1,9 @@
+#version 450
+layout(set = 0, binding = 0) uniform sampler2D source;
+layout(set = 0, binding = 1) uniform sampler2D depth;
+layout(location = 0) in vec2 where;
+layout(location = 0) out vec4 result;
+void main()
+{
+    result = textureLod(source, where, 0.0) * textureLod(depth, where, 0.0).r;
+}
