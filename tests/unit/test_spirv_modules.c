@@ -65,8 +65,35 @@ static void test_decorations(void **state)
                                          {OP_MEMBER_DECORATE, 1, DECORATION_NON_READABLE},
                                          {OP_MEMBER_DECORATE, 1000, DECORATION_NON_WRITABLE}),
                          W | S);
+        assert_int_equal(ACCESS_OF_BLOCK(group, {OP_MEMBER_DECORATE, 64, DECORATION_NON_WRITABLE},
+                                         {OP_MEMBER_DECORATE, 1, DECORATION_NON_WRITABLE}),
+                         ANYTHING);
         /* Of another decoration, and of a group of nothing. */
         assert_int_equal(ACCESS_OF_BLOCK(group, {OP_DECORATE, V_BLOCK, 23}), ANYTHING);
+    }
+}
+
+/* Blocks of many members, none of which is ever written. */
+static void test_many_members(void **state)
+{
+    (void)state;
+    for (uint32_t members = 63; members <= 66; members++) {
+        uint32_t block[67] = {RESULT + 1};
+
+        code_begin(&code, BOUND);
+        put_entry(&code, MAIN, 'm');
+        put_bindings(&code);
+        for (uint32_t i = 0; i < members; i++) {
+            CODE(&code, OP_MEMBER_DECORATE, RESULT + 1, i, DECORATION_NON_WRITABLE);
+            block[1 + i] = FLOAT;
+        }
+        code_put(&code, OP_TYPE_STRUCT, block, 1 + members);
+        CODE(&code, OP_TYPE_POINTER, RESULT + 2, 12, RESULT + 1);
+        CODE(&code, OP_VARIABLE, RESULT + 2, V_BLOCK, 12);
+        CODE(&code, OP_FUNCTION, VOID, MAIN, 0, FUNCTION_TYPE);
+        CODE(&code, OP_FUNCTION_CALL, VOID, RESULT, MAIN, V_BLOCK);
+        /* Only so many are counted. */
+        EXPECT_MAIN(&code, {0, 3, 0, members <= 64 ? R | S : ANYTHING});
     }
 }
 
@@ -315,7 +342,7 @@ static void test_bad_ids(void **state)
 static void test_too_much_shared(void **state)
 {
     (void)state;
-    for (uint32_t entries = 1; entries <= 512; entries *= 512) {
+    for (uint32_t entries = 1; entries <= 40; entries *= 40) {
         code_begin(&code, 4096);
         for (uint32_t i = 0; i < entries; i++)
             put_entry(&code, MAIN, 'm');
@@ -491,13 +518,21 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decorations),       cmocka_unit_test(test_group_of_bindings),
-        cmocka_unit_test(test_aliased_variables), cmocka_unit_test(test_entry_points),
-        cmocka_unit_test(test_initial_values),    cmocka_unit_test(test_library),
-        cmocka_unit_test(test_bad_header),        cmocka_unit_test(test_bad_lengths),
-        cmocka_unit_test(test_bad_functions),     cmocka_unit_test(test_bad_ids),
-        cmocka_unit_test(test_too_much_shared),   cmocka_unit_test(test_too_long_ways),
-        cmocka_unit_test(test_out_of_memory),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_decorations),
+        cmocka_unit_test(test_many_members),
+        cmocka_unit_test(test_group_of_bindings),
+        cmocka_unit_test(test_aliased_variables),
+        cmocka_unit_test(test_entry_points),
+        cmocka_unit_test(test_initial_values),
+        cmocka_unit_test(test_library),
+        cmocka_unit_test(test_bad_header),
+        cmocka_unit_test(test_bad_lengths),
+        cmocka_unit_test(test_bad_functions),
+        cmocka_unit_test(test_bad_ids),
+        cmocka_unit_test(test_too_much_shared),
+        cmocka_unit_test(test_too_long_ways),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,6 +174,7 @@ static void put_instruction(struct generator *generator)
         break;
     case 1:
         number = OP_PHI;
+        words[2] = generator->next + 1 + below(generator, 6); /* of what follows */
         break;
     case 2:
         number = OP_VARIABLE;
