@@ -58,6 +58,7 @@ struct instance_use {
 
 /* A render pass instance that is held back; record_hold.h. */
 struct hold {
+    uint64_t instance; /* counts instances, and dispatches outside of them */
     bool holds;
     bool used;        /* a barrier went before it */
     bool opaque;      /* some command of it may have used any image */
@@ -159,6 +160,7 @@ static inline struct contract_image *command_buffer_read_image(struct command_bu
 static inline void command_buffer_changed(struct command_buffer *buffer, struct contract_image *part)
 {
     buffer->changes++;
+    part->judged = false;
     if (part->changed)
         return;
     part->changed = true;
