@@ -92,6 +92,7 @@ struct device_sync *device_sync_create(struct device *device, const VkDeviceCrea
     sync->device = device;
     read_mode(sync, info);
     read_families(sync);
+    sync->follows_shaders = !newer_has_commands(info, device->api_version);
     sync->app_sync2 = device_request_has_sync2(info);
     sync->separate_depth_stencil = device_request_has_separate_layouts(info);
     sync->CmdPipelineBarrier2 = find_barrier2(device);

@@ -45,8 +45,9 @@ struct device_sync {
     bool merge;
     bool newer; /* the application is newer than this build: every image unknown, mode report, no merging */
     bool sync2; /* vkCmdPipelineBarrier2 may be used below; CmdPipelineBarrier2 is it */
-    bool app_sync2;                                /* the application itself enabled synchronization2 */
-    bool separate_depth_stencil;                   /* ... separateDepthStencilLayouts */
+    bool follows_shaders;        /* all commands that the application can record are known */
+    bool app_sync2;              /* the application itself enabled synchronization2 */
+    bool separate_depth_stencil; /* ... separateDepthStencilLayouts */
     PFN_vkCmdPipelineBarrier2 CmdPipelineBarrier2; /* the core function or the KHR one */
     uint32_t family_count;
     VkQueueFlags families[MAX_FAMILIES]; /* capabilities by family index */

@@ -19,9 +19,9 @@ void bindings_reset(struct bindings *bindings)
         descriptor_layout_release(pushed->layout);
     for (const struct late_use *late = bindings->late; late; late = late->next)
         descriptor_set_release(late->set);
-    memset(bindings->seen, 0, sizeof(bindings->seen));
     bindings->pushed = NULL;
-    memset(bindings->recent, 0, sizeof(bindings->recent));
+    if (bindings->late)
+        memset(bindings->recent, 0, sizeof(bindings->recent));
     bindings->late = bindings->late_last = NULL;
     bindings->late_count = 0;
 }

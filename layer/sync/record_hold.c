@@ -177,7 +177,7 @@ bool record_hold_is_wanted(struct command_buffer *buffer)
     hold->wanted_count = 0;
     hold->pass = 0;
     buffer->passes++;
-    if (buffer->sync->mode != SYNC_REPAIR || buffer->failed)
+    if (buffer->sync->mode != SYNC_REPAIR || buffer->failed || !buffer->sync->follows_shaders)
         return false;
     while (*link) {
         struct contract_image *image = *link;

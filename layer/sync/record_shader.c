@@ -129,6 +129,8 @@ static void use_shaders(const struct looking *looking, const struct bind_point *
             use_pushed(looking, bound->pushed, uses, &uses->sets[i]);
         else if (bound->set)
             use_set(looking, bound->set, uses, &uses->sets[i]);
+        else /* descriptor buffers */
+            record_shaders_unseen(buffer);
     }
 }
 
@@ -145,7 +147,7 @@ void record_shaders_changed(struct command_buffer *buffer, enum sync_command com
 {
     struct looking looking = {buffer, command};
     const struct device_sync *sync = buffer->sync;
-    if (buffer->failed)
+    if (buffer->failed || !sync->follows_shaders)
         return;
     if (point->pipeline || !has_shader_objects(point)) {
         use_shaders(&looking, point, shader_uses_of_pipeline(sync, point->pipeline));
