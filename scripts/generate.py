@@ -41,10 +41,10 @@ HOOKS = {
     "vkDestroyPipelineCache": "cache",
     "vkGetPipelineCacheData": "cache",
     "vkMergePipelineCaches": "cache",
-    "vkCreateGraphicsPipelines": "cache",
-    "vkCreateComputePipelines": "cache",
-    "vkCreateRayTracingPipelinesKHR": "cache",
-    "vkCreateRayTracingPipelinesNV": "cache",
+    "vkCreateGraphicsPipelines": "both",
+    "vkCreateComputePipelines": "both",
+    "vkCreateRayTracingPipelinesKHR": "both",
+    "vkCreateRayTracingPipelinesNV": "both",
     "vkCreateExecutionGraphPipelinesAMDX": "cache",
     "vkCreateDataGraphPipelinesARM": "cache",
     # sync/image.c, image_view.c, image_memory.c
@@ -68,6 +68,26 @@ HOOKS = {
     "vkDestroyRenderPass": "sync",
     "vkCreateFramebuffer": "sync",
     "vkDestroyFramebuffer": "sync",
+    # sync/descriptor_layout.c, descriptor_set.c, descriptor_write.c
+    "vkCreateDescriptorSetLayout": "sync",
+    "vkDestroyDescriptorSetLayout": "sync",
+    "vkCreatePipelineLayout": "sync",
+    "vkDestroyPipelineLayout": "sync",
+    "vkCreateDescriptorPool": "sync",
+    "vkDestroyDescriptorPool": "sync",
+    "vkResetDescriptorPool": "sync",
+    "vkAllocateDescriptorSets": "sync",
+    "vkFreeDescriptorSets": "sync",
+    "vkUpdateDescriptorSets": "sync",
+    "vkCreateDescriptorUpdateTemplate": "sync",
+    "vkDestroyDescriptorUpdateTemplate": "sync",
+    "vkUpdateDescriptorSetWithTemplate": "sync",
+    # sync/shader.c
+    "vkCreateShaderModule": "sync",
+    "vkDestroyShaderModule": "sync",
+    "vkDestroyPipeline": "sync",
+    "vkCreateShadersEXT": "sync",
+    "vkDestroyShaderEXT": "sync",
     # sync/swapchain.c
     "vkCreateSwapchainKHR": "sync",
     "vkCreateSharedSwapchainsKHR": "sync",
@@ -85,8 +105,8 @@ HOOKS = {
     "vkBeginCommandBuffer": "sync",
     "vkEndCommandBuffer": "sync",
     "vkResetCommandBuffer": "sync",
-    "vkCmdBeginDebugUtilsLabelEXT": "sync",
-    "vkCmdEndDebugUtilsLabelEXT": "sync",
+    "vkCmdBeginDebugUtilsLabelEXT": "note",
+    "vkCmdEndDebugUtilsLabelEXT": "note",
     # sync/record_barrier.c, record_event.c
     "vkCmdPipelineBarrier": "sync",
     "vkCmdPipelineBarrier2": "sync",
@@ -115,6 +135,15 @@ HOOKS = {
     "vkCmdBeginRendering": "sync",
     "vkCmdEndRendering": "sync",
     "vkCmdEndRendering2EXT": "sync",
+    # sync/record_bind.c
+    "vkCmdBindPipeline": "note",
+    "vkCmdBindDescriptorSets": "note",
+    "vkCmdBindDescriptorSets2KHR": "note",
+    "vkCmdPushDescriptorSetKHR": "note",
+    "vkCmdPushDescriptorSet2KHR": "note",
+    "vkCmdPushDescriptorSetWithTemplateKHR": "note",
+    "vkCmdPushDescriptorSetWithTemplate2KHR": "note",
+    "vkCmdBindShadersEXT": "note",
     # sync/record_execute.c
     "vkCmdExecuteCommands": "sync",
     # sync/queue.c, submit.c
@@ -255,6 +284,20 @@ class Command:
         return (self.name.startswith("vkCmd") and self.render_pass != "inside"
                 and (self.tasks != {"state"} or self.name in STATE_THAT_FLUSHES))
 
+    def held(self):
+        """Whether it may stand inside a render pass instance that is held back."""
+        return self.name.startswith("vkCmd") and self.render_pass in ("inside", "both")
+
+    def shaders(self):
+        """The bind point whose shaders the command runs; "" if that isn't told, None if it runs none."""
+        if self.name.startswith("vkCmdDraw"):
+            return "POINT_GRAPHICS"
+        if self.name.startswith("vkCmdDispatch") and "Graph" not in self.name and "Tile" not in self.name:
+            return "POINT_COMPUTE"
+        if self.name.startswith("vkCmdTraceRays"):
+            return "POINT_RAY_TRACING"
+        return "" if self.name.startswith("vkCmdExecuteGenerated") else None
+
     def declaration(self):
         return ", ".join(t + ("" if t.endswith("*") else " ") + n for t, n in self.params)
 
@@ -349,7 +392,7 @@ def read_registry(path):
 
 def choose(commands, names):
     """[(command, group)] for everything that gets an entry point, aliases included; sorted by name. Two groups need no
-    hand-written hook: "watch" and "flush"."""
+    hand-written hook: "watch" and "flush" (which holds back, too)."""
     chosen = []
     for name, command in commands.items():
         base = names[name]
@@ -357,7 +400,7 @@ def choose(commands, names):
             chosen.append((command, HOOKS[base]))
         elif command.params[0][0] in ("VkDevice", "VkQueue") and command.watched:
             chosen.append((command, "watch"))
-        elif command.flushes() and base in commands and commands[base].flushes():
+        elif base in commands and (commands[base].flushes() or commands[base].held()) and command.recorded:
             chosen.append((command, "flush"))
     return sorted(chosen, key=lambda pair: pair[0].name)
 
@@ -395,7 +438,39 @@ def write_dispatch(out, instance, device):
 
 # Groups of the hook table in which an entry point is returned.
 HOOK_GROUPS = {"always": "HOOK_ALWAYS", "cache": "HOOK_CACHE", "sync": "HOOK_SYNC", "both": "HOOK_CACHE | HOOK_SYNC",
-               "watch": "HOOK_CACHE | HOOK_SYNC", "flush": "HOOK_SYNC"}
+               "watch": "HOOK_CACHE | HOOK_SYNC", "flush": "HOOK_SYNC", "note": "HOOK_SYNC"}
+
+# Held back otherwise than by body_put_...().
+HELD_BY_HAND = {
+    "vkCmdPushDescriptorSetWithTemplateKHR":
+        "record_hold_template(self, descriptorUpdateTemplate, layout, set, pData)",
+    "vkCmdPushDescriptorSetWithTemplate2KHR":
+        "record_hold_template(self, pPushDescriptorSetWithTemplateInfo->descriptorUpdateTemplate, "
+        "pPushDescriptorSetWithTemplateInfo->layout, pPushDescriptorSetWithTemplateInfo->set, "
+        "pPushDescriptorSetWithTemplateInfo->pData)",
+}
+
+
+def recorded_body(command, base, group):
+    """The statements for a recorded command that hands on its parameters: noted, its shaders' uses looked at, held back or
+    given down behind what is pending."""
+    following = [n.split("[")[0] for _, n in command.params[1:]]
+    lines = []
+    if group == "note":
+        lines.append("note_%s(%s);" % (base.short, ", ".join(["self"] + following)))
+    shaders = base.shaders()
+    if shaders:
+        lines.append("record_shaders(self, COMMAND_%s, %s);" % (base.short, shaders))
+    elif shaders == "":
+        lines.append("record_shaders_unseen(self);")
+    if base.held():
+        put = HELD_BY_HAND.get(base.name) or "body_put_%s(%s)" % (base.short, ", ".join(
+            ["&self->hold.body", "device->next.%s" % command.short] + following))
+        done = "return;" if command.result == "void" else "return VK_SUCCESS;"
+        lines += ["if (RECORD_HOLDS(self, %s))" % put, "    " + done]
+    if base.flushes():
+        lines.append("record_flush(self);")
+    return lines
 
 
 def entry_body(command, base, group):
@@ -406,8 +481,11 @@ def entry_body(command, base, group):
         plain = "device->next.%s(%s)" % (command.short, command.arguments())
         lines = ["struct device *device = device_of(%s);" % first,
                  "struct command_buffer *self = device->sync ? command_buffer_find(device->sync, %s) : NULL;" % first]
-        if group == "flush":
-            return lines + ["if (self)", "    record_flush(self);", "%s%s;" % (returns, plain)]
+        if group in ("flush", "note"):
+            inner = recorded_body(command, base, group)
+            if len(inner) == 1:
+                return lines + ["if (self)", "    " + inner[0], "%s%s;" % (returns, plain)]
+            return lines + ["if (self) {"] + ["    " + line for line in inner] + ["}", "%s%s;" % (returns, plain)]
         hooked = "hook_%s(self, device->next.%s, %s)" % (base.short, command.short, command.arguments())
         owner = "device"
     else:
@@ -443,6 +521,10 @@ def write_hooks(out, chosen, commands, names):
         if group in ("watch", "flush") or base is None or base.name in done:
             continue
         done.add(base.name)
+        if group == "note":
+            header.append("void note_%s(%s);\n" % (base.short, ", ".join(
+                ["struct command_buffer *command_buffer_"] + [t + ("" if t.endswith("*") else " ") + n for t, n in base.params[1:]])))
+            continue
         owner = "command_buffer" if base.recorded else base.owner
         header.append("%s hook_%s(struct %s *%s_, %s next, %s);\n" % (
             base.result, base.short, owner, owner, base.pfn, base.declaration()))
@@ -450,7 +532,8 @@ def write_hooks(out, chosen, commands, names):
     write(out, "hooks.h", header)
 
     source = [BANNER, '#include "hooks.h"\n\n#include "device.h"\n#include "instance.h"\n'
-              '#include "sync/command_buffer.h"\n#include "sync/record.h"\n']
+              '#include "sync/command_buffer.h"\n#include "sync/record.h"\n'
+              '#include "sync/record_hold.h"\n#include "sync/record_shader.h"\n']
     for command, group in chosen:
         base = commands[names[command.name]]
         source.append("\nstatic VKAPI_ATTR %s VKAPI_CALL entry_%s(%s)\n{\n%s}\n" % (

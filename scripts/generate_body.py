@@ -9,9 +9,10 @@ Written into FOLDER:
 
 What is kept of a command is a record: the function to call, the parameters by value, and behind them, in the same
 allocation, the arrays that they point to. What those point to in turn is copied into the body's arena. A structure
-is "flat" if a plain copy of it is all; else it has a function fix_<Structure>(), which replaces the pointers of a
-plain copy by copies of what they point to. What isn't understood (a pointer to something of no known length, pointers to
-pointers, functions, unions with pointers) is never guessed: commands with it are declared and always refused.
+is "flat" if a plain copy of it is all; or else has a function fix_<Structure>(), which replaces the pointers of a plain
+copy by copies of what they point to. What isn't understood (a pointer to something of no known length, pointers to
+pointers, functions, unions with pointers) is never guessed: commands with it are declared and always refused, and so
+are those that return a result.
 """
 import argparse
 import os
@@ -36,7 +37,12 @@ TEMPLATE_STRUCTURE = ("VkPushDescriptorSetWithTemplateInfo", "pData")
 # Structures in which not every pointer is valid: a function of body.h sorts them out before any is followed.
 SELECTS = {"VkWriteDescriptorSet": "body_select_array"}
 
-KEPT = "kept->"
+# Parameters that are valid under a condition alone: "If depthClampMode is VK_DEPTH_CLAMP_MODE_USER_DEFINED_RANGE_EXT,
+# pDepthClampRange must be a valid pointer".
+VALID_IF = {("vkCmdSetDepthClampRangeEXT", "pDepthClampRange"):
+            "depthClampMode == VK_DEPTH_CLAMP_MODE_USER_DEFINED_RANGE_EXT"}
+
+NAME = r"[A-Za-z_]\w*"
 
 
 class Field:
@@ -54,6 +60,7 @@ class Field:
                             or element.attrib.get("noautovalidity") == "true")
         self.is_value = self.stars == 0 or (owner, self.name) in OPAQUE or (owner, self.name) == TEMPLATE_STRUCTURE
         self.is_string = self.length == "null-terminated" and self.type == "char"
+        self.valid_if = VALID_IF.get((owner, self.name))
         self.declaration = " ".join("".join(
             [element.text or ""] + [(c.text or "") + (c.tail or "") for c in element if c.tag != "comment"]).split())
 
@@ -63,10 +70,10 @@ class Field:
             return "strlen(%s%s) + 1" % (prefix, self.name)
         if not self.length:
             return "1" if self.type != "void" else None
-        if not re.fullmatch(r"[\w\s()+*/-]+", self.length) or not set(re.findall(r"[A-Za-z_]\w*", self.length)) <= names:
+        if not re.fullmatch(r"[\w\s()+*/-]+", self.length) or not set(re.findall(NAME, self.length)) <= names:
             return None
-        return "(size_t)" + re.sub(r"[A-Za-z_]\w*", lambda m: prefix + m.group(0),
-                                   self.length if self.length.isidentifier() else "(%s)" % self.length)
+        expression = self.length if self.length.isidentifier() else "(%s)" % self.length
+        return "(size_t)" + re.sub(NAME, lambda name: prefix + name.group(0), expression)
 
     def size(self, prefix, names):
         count = self.count(prefix, names)
@@ -160,7 +167,8 @@ class Kept:
             if field.name == self.template:
                 self.names.add("dataSize")
                 field.length, field.may_be_null = "dataSize", False
-        self.is_encoded = all(types.field_kind(f, self.names) for f in self.fields)
+        # A result is wanted at the call, not at replay.
+        self.is_encoded = command.result == "void" and all(types.field_kind(f, self.names) for f in self.fields)
         self.types = types
 
     @property
@@ -186,7 +194,7 @@ class Kept:
         return "struct kept_%s {\n%s};\n" % (self.short, indented(lines))
 
     def replay(self):
-        arguments = ", ".join(["handle"] + [KEPT + f.name for f in self.fields])
+        arguments = ", ".join(["handle"] + ["kept->" + f.name for f in self.fields])
         return ("static void replay_%s(VkCommandBuffer handle, const struct body_command *command)\n{\n%s}\n" % (
             self.short, indented(["const struct kept_%s *kept = (const void *)command;" % self.short,
                                   "kept->next(%s);" % arguments])))
@@ -203,6 +211,9 @@ class Kept:
             unused = ["body", "next"] + [f.name for f in self.fields]
             return "%s\n{\n%s}\n" % (self.signature, indented(["(void)%s;" % n for n in unused] + ["return false;"]))
         lines = []
+        for field in self.pointers:
+            if field.valid_if:
+                lines += ["if (!(%s))" % field.valid_if, "    %s = NULL;" % field.name]
         for condition in self.refusals():
             lines += ["if (%s)" % condition, "    return false;"]
         sizes = ["ROUND(sizeof(*kept))"]
@@ -338,7 +349,8 @@ static inline void *tail(char **place, const void *from, size_t size)
     return to;
 }
 
-/* The same from elements that lie `stride` apart, which now lie side by side: what is between them isn't ours to read. */
+/* The same from elements that lie `stride` apart, which now lie side by side: what is between them isn't ours to
+ * read. */
 static inline void *tail_strided(char **place, const void *from, size_t size, size_t element, size_t stride)
 {
     char *to = *place;
@@ -347,6 +359,13 @@ static inline void *tail_strided(char **place, const void *from, size_t size, si
     *place = to + ROUND(size);
     return size ? to : NULL;
 }
+"""
+
+DECLARATIONS = """
+/* A copy of a chain. *failed is set if a structure isn't known, and on out of memory. */
+static void *copy_chain(struct body *body, const void *chain, bool *failed);
+
+/* fix_...: `to` is a plain copy; its pointers become copies of what they point to. False if that can't be done. */
 """
 
 
@@ -373,10 +392,7 @@ def write_source(out, types, commands):
     members = pointed_at_by_members(types, order)
     arrays = members | {types.resolve(f.type) for c in encoded for f in c.pointers if types.is_deep(f)}
     source = [BANNER, '#include "body_commands.h"\n\n#include <string.h>\n', HELPERS,
-              "\n/* A copy of a chain. *failed is set if a structure isn't known, and on out of memory. */\n"
-              "static void *copy_chain(struct body *body, const void *chain, bool *failed);\n"
-              "\n/* fix_...: `to` is a plain copy; its pointers become copies of what they point to. False if that can't be\n"
-              " * done. */\n"]
+              DECLARATIONS]
     for name in order:
         source += ["\n", fix_function(types, name)]
         if name in arrays:
@@ -391,16 +407,27 @@ def write_source(out, types, commands):
     write(out, "body_commands.c", source)
 
 
+HEADER = """#ifndef RC_GENERATED_BODY_COMMANDS_H
+#define RC_GENERATED_BODY_COMMANDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <vulkan/vulkan.h>
+
+#include "sync/body.h"
+
+/* A command at the end of the body: `next` is called at replay, with copies of all that the parameters point to.
+ * False, and nothing is added, if it can't be encoded: a structure in a chain that this build doesn't know, NULL where
+ * the spec wants a pointer, or out of memory. `dataSize` is what the template reads of pData; 0 if it isn't known,
+ * which can't be encoded.
+ * Arrays with a stride arrive at `next` with their elements side by side, and the stride that says so.
+ * Never encoded: {0}. */
+"""
+
+
 def write_header(out, commands):
     refused = [c.command.name for c in commands if not c.is_encoded]
-    header = [BANNER, "#ifndef RC_GENERATED_BODY_COMMANDS_H\n#define RC_GENERATED_BODY_COMMANDS_H\n\n"
-              "#include <stdbool.h>\n#include <stddef.h>\n#include <vulkan/vulkan.h>\n\n#include \"sync/body.h\"\n\n"
-              "/* A command at the end of the body: `next` is called at replay, with copies of all that the parameters\n"
-              " * point to. False, and nothing is added, if it can't be encoded: a structure in a chain that this build\n"
-              " * doesn't know, NULL where the spec wants a pointer, or out of memory. `dataSize` is what the template\n"
-              " * reads of pData; 0 if it isn't known, which can't be encoded.\n"
-              " * Arrays with a stride arrive at `next` with their elements side by side, and the stride that says so.\n"
-              " * Never encoded: %s. */\n" % (", ".join(refused) or "none")]
+    header = [BANNER, HEADER.format(", ".join(refused) or "none")]
     header += [c.signature + ";\n" for c in commands]
     header.append("\n#endif\n")
     write(out, "body_commands.h", header)

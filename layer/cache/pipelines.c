@@ -1,4 +1,4 @@
-/* The hooks on pipeline creation: the store in place of VK_NULL_HANDLE, the guard around uses, one more
+/* Pipeline creation: the store in place of VK_NULL_HANDLE, the guard around uses, one more
  * try without a cache that the driver fails with, and the counting of hits. */
 #include <stddef.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "hooks.h"
 
 #include "device_cache.h"
+#include "pipelines.h"
 
 #define STACK_BYTES 4096   /* of create-infos copied on the stack */
 #define STACK_FEEDBACKS 16 /* pipelines in one call */
@@ -453,7 +454,7 @@ static VkResult create_pipelines(struct device *device, const struct call *call)
         .stride = sizeof(*pCreateInfos), .allocator = pAllocator, .pipelines = pPipelines                    \
     }
 
-VkResult hook_CreateGraphicsPipelines(struct device *self, PFN_vkCreateGraphicsPipelines next,
+VkResult pipelines_create_graphics(struct device *self, PFN_vkCreateGraphicsPipelines next,
                                       VkDevice device, VkPipelineCache pipelineCache,
                                       uint32_t createInfoCount,
                                       const VkGraphicsPipelineCreateInfo *pCreateInfos,
@@ -462,7 +463,7 @@ VkResult hook_CreateGraphicsPipelines(struct device *self, PFN_vkCreateGraphicsP
     return create_pipelines(self, CALL(KIND_GRAPHICS, VK_NULL_HANDLE));
 }
 
-VkResult hook_CreateComputePipelines(struct device *self, PFN_vkCreateComputePipelines next, VkDevice device,
+VkResult pipelines_create_compute(struct device *self, PFN_vkCreateComputePipelines next, VkDevice device,
                                      VkPipelineCache pipelineCache, uint32_t createInfoCount,
                                      const VkComputePipelineCreateInfo *pCreateInfos,
                                      const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
@@ -470,7 +471,7 @@ VkResult hook_CreateComputePipelines(struct device *self, PFN_vkCreateComputePip
     return create_pipelines(self, CALL(KIND_COMPUTE, VK_NULL_HANDLE));
 }
 
-VkResult hook_CreateRayTracingPipelinesKHR(struct device *self, PFN_vkCreateRayTracingPipelinesKHR next,
+VkResult pipelines_create_ray_tracing(struct device *self, PFN_vkCreateRayTracingPipelinesKHR next,
                                            VkDevice device, VkDeferredOperationKHR deferredOperation,
                                            VkPipelineCache pipelineCache, uint32_t createInfoCount,
                                            const VkRayTracingPipelineCreateInfoKHR *pCreateInfos,
@@ -479,7 +480,7 @@ VkResult hook_CreateRayTracingPipelinesKHR(struct device *self, PFN_vkCreateRayT
     return create_pipelines(self, CALL(KIND_RAY_TRACING_KHR, deferredOperation));
 }
 
-VkResult hook_CreateRayTracingPipelinesNV(struct device *self, PFN_vkCreateRayTracingPipelinesNV next,
+VkResult pipelines_create_ray_tracing_nv(struct device *self, PFN_vkCreateRayTracingPipelinesNV next,
                                           VkDevice device, VkPipelineCache pipelineCache,
                                           uint32_t createInfoCount,
                                           const VkRayTracingPipelineCreateInfoNV *pCreateInfos,

@@ -23,6 +23,21 @@ struct contract_image *command_buffer_add_image(struct command_buffer *buffer, s
     return part;
 }
 
+bool command_buffer_reserve_end(struct command_buffer *buffer)
+{
+    if (buffer->end_count < buffer->end_capacity)
+        return true;
+    uint32_t capacity = buffer->end_capacity ? 2 * buffer->end_capacity : 8;
+    struct pass_end *ends = arena_alloc(&buffer->arena, capacity * sizeof(*ends));
+    if (!ends)
+        return false;
+    for (uint32_t i = 0; i < buffer->end_count; i++)
+        ends[i] = buffer->ends[i];
+    buffer->ends = ends;
+    buffer->end_capacity = capacity;
+    return true;
+}
+
 /* --- Memory --- */
 
 void command_buffer_reset(struct command_buffer *buffer)
@@ -30,26 +45,39 @@ void command_buffer_reset(struct command_buffer *buffer)
     for (struct contract_image *part = buffer->contract.first; part; part = part->next)
         image_release(part->image);
     buffer->contract = (struct contract){.arena = &buffer->arena};
-    arena_reset(&buffer->arena);
     barrier_batch_clear(&buffer->batch);
     buffer->pending = PENDING_NONE;
     buffer->counters = (struct barrier_batch_counters){0};
+    buffer->passes = 0;
     buffer->secondary_in_pass = false;
     buffer->failed = false;
     buffer->pass = PASS_NONE;
     buffer->suspending = false;
-    buffer->end_count = 0;
+    buffer->end_count = buffer->end_capacity = 0;
     buffer->ends = NULL;
+    bindings_reset(&buffer->bindings);
+    buffer->changes++; /* never what it was: bindings.seen holds on to it */
+    buffer->changed = NULL;
+    buffer->use_count = 0;
+    buffer->hold.holds = false;
+    buffer->hold.wanted_count = 0;
+    buffer->hold.pass = 0;
+    body_clear(&buffer->hold.body);
     buffer->labels = NULL;
     buffer->label_parents = NULL;
     buffer->label_count = buffer->label_capacity = buffer->label = buffer->untold_labels = 0;
+    arena_reset(&buffer->arena);
 }
 
 /* Memory of one that holds nothing. */
 static void trim(struct command_buffer *buffer)
 {
     arena_finish(&buffer->arena);
+    body_finish(&buffer->hold.body);
     barrier_batch_finish(&buffer->batch);
+    free(buffer->uses);
+    buffer->uses = NULL;
+    buffer->use_capacity = 0;
     free(buffer->kept_arrays);
     buffer->kept_arrays = NULL;
     buffer->kept_capacity = 0;
@@ -286,6 +314,9 @@ static void add_counters(struct command_buffer *buffer)
         atomic_fetch_add_explicit(&to->images_out, from->images_out, memory_order_relaxed);
     }
     buffer->counters = (struct barrier_batch_counters){0};
+    if (buffer->passes)
+        atomic_fetch_add_explicit(&to->passes, buffer->passes, memory_order_relaxed);
+    buffer->passes = 0;
 }
 
 VkResult hook_EndCommandBuffer(struct command_buffer *self, PFN_vkEndCommandBuffer next,

@@ -7,6 +7,8 @@
 
 #include "arena.h"
 #include "sync/barrier_batch.h"
+#include "sync/binding.h"
+#include "sync/body.h"
 #include "sync/contract.h"
 #include "sync/image.h"
 #include "sync/pass.h"
@@ -36,12 +38,36 @@ enum pass_kind {
     PASS_RENDERING, /* vkCmdBeginRendering */
 };
 
-/* What happens at the end of the render pass instance: the attachments' final layouts. */
+/* An attachment of the render pass instance, and what happens at its end: the final layout. Of dynamic
+ * rendering `layout` is the one that it stays in. */
 struct pass_end {
     struct contract_image *image;
     struct subresource_range range;
     VkImageLayout layout;
     struct scope last;
+};
+
+/* An image that the instance which is held back, or the dispatch that is recorded just now, has used already.
+ */
+struct instance_use {
+    const struct contract_image *image;
+    struct subresource_range range;
+};
+
+#define HOLD_WANTED 8 /* images for which an instance is held back that are told apart */
+
+/* A render pass instance that is held back; record_hold.h. */
+struct hold {
+    bool holds;
+    bool used;        /* a barrier went before it */
+    bool opaque;      /* some command of it may have used any image */
+    uint64_t pass;    /* what the instance is known by from frame to frame */
+    struct body body; /* its begin, and all commands so far */
+    uint32_t wanted_count;
+    struct {
+        const struct contract_image *image;
+        bool used; /* a barrier went before the instance */
+    } wanted[HOLD_WANTED];
 };
 
 /* Owned by the thread that records (VkCommandBuffer is externally synchronized); once ended it is only read.
@@ -67,12 +93,22 @@ struct command_buffer {
     char *kept_arrays;          /* its memory, buffer and image barriers, one behind the other; malloc */
     struct barrier_batch batch; /* PENDING_BATCH */
     struct barrier_batch_counters counters;
+    uint32_t passes; /* instances since the counters were added up */
 
     enum pass_kind pass;
     bool suspending; /* the current or last rendering instance is to be resumed: nothing may stand before that
                       */
-    uint32_t end_count;
+    uint32_t end_count, end_capacity;
     struct pass_end *ends; /* in the arena */
+
+    /* What is bound, and when shaders' uses have to be looked at again: `changes` counts whatever may have
+     * changed the state of an image. */
+    struct bindings bindings;
+    uint64_t changes;
+    struct contract_image *changed; /* list through changed_next */
+    uint32_t use_count, use_capacity;
+    struct instance_use *uses; /* malloc */
+    struct hold hold;
 
     /* Debug labels, each as the path of those open at it, "frame/shadow pass", in the arena. `label` is the
      * innermost that is open; 0: none, labels[0] is "". */
@@ -98,13 +134,68 @@ void command_buffers_destroy(struct device_sync *sync);
 
 struct contract_image *command_buffer_add_image(struct command_buffer *buffer, struct image *image);
 /* The image's part of the contract, made if it isn't there (that takes a reference); NULL where it must be
- * left alone: the image or the command buffer isn't tracked, or there is no memory. */
-static inline struct contract_image *command_buffer_image(struct command_buffer *buffer, struct image *image)
+ * left alone: the image or the command buffer isn't tracked, or there is no memory. For uses that leave its
+ * state as it is. */
+static inline struct contract_image *command_buffer_read_image(struct command_buffer *buffer,
+                                                               struct image *image)
 {
     if (buffer->failed || !image || !image_is_tracked(image))
         return NULL;
     struct contract_image *part = contract_find(&buffer->contract, image);
     return part ? part : command_buffer_add_image(buffer, image);
+}
+
+/* The state of the image may have become another. */
+static inline void command_buffer_changed(struct command_buffer *buffer, struct contract_image *part)
+{
+    buffer->changes++;
+    if (part->changed)
+        return;
+    part->changed = true;
+    part->changed_next = buffer->changed;
+    buffer->changed = part;
+}
+
+/* As command_buffer_read_image(), for all other uses. */
+static inline struct contract_image *command_buffer_image(struct command_buffer *buffer, struct image *image)
+{
+    struct contract_image *part = command_buffer_read_image(buffer, image);
+    if (part)
+        command_buffer_changed(buffer, part);
+    return part;
+}
+
+/* Room for one more element of `ends`; false on out of memory. */
+bool command_buffer_reserve_end(struct command_buffer *buffer);
+
+/* Whether some of the range is an attachment of the instance. */
+static inline bool command_buffer_is_attachment(const struct command_buffer *buffer,
+                                                const struct contract_image *image,
+                                                const struct subresource_range *range)
+{
+    for (uint32_t i = 0; i < buffer->end_count; i++)
+        if (buffer->ends[i].image == image && subresource_ranges_overlap(&buffer->ends[i].range, range))
+            return true;
+    return false;
+}
+
+/* Whether all of it is. */
+static inline bool command_buffer_is_all_attachment(const struct command_buffer *buffer,
+                                                    const struct contract_image *image,
+                                                    const struct subresource_range *range)
+{
+    struct subresource_range one = *range;
+    one.mip_count = one.layer_count = 1;
+    if (!command_buffer_is_attachment(buffer, image, range))
+        return false;
+    for (uint32_t mip = 0; mip < range->mip_count; mip++)
+        for (uint32_t layer = 0; layer < range->layer_count; layer++) {
+            one.base_mip = range->base_mip + mip;
+            one.base_layer = range->base_layer + layer;
+            if (!command_buffer_is_attachment(buffer, image, &one))
+                return false;
+        }
+    return true;
 }
 
 #endif

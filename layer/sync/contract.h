@@ -44,6 +44,10 @@ struct contract_image {
     struct contract_state first;
     /* Aspects by index: for layout_matches(). */
     VkImageAspectFlagBits aspects[3];
+    /* For who records: of images that some command has changed and that no render pass has been asked about
+     * since; see record_hold.c. */
+    struct contract_image *changed_next;
+    bool changed;
 };
 
 /* All zero but for `arena` is a valid empty contract. */

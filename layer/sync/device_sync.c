@@ -9,6 +9,7 @@
 #include "sync/newer.h"
 #include "sync/object.h"
 #include "sync/queue.h"
+#include "sync/record_hold.h"
 
 static uint32_t queue_count(const VkDeviceCreateInfo *info)
 {
@@ -35,9 +36,23 @@ static void read_families(struct device_sync *sync)
 
 static void all_maps(struct device_sync *sync, struct handle_map *out[])
 {
-    struct handle_map *maps[MAP_COUNT] = {&sync->images,       &sync->views,           &sync->render_passes,
-                                          &sync->framebuffers, &sync->swapchains,      &sync->memories,
-                                          &sync->pools,        &sync->command_buffers, &sync->queues};
+    struct handle_map *maps[MAP_COUNT] = {&sync->images,
+                                          &sync->views,
+                                          &sync->render_passes,
+                                          &sync->framebuffers,
+                                          &sync->swapchains,
+                                          &sync->memories,
+                                          &sync->pools,
+                                          &sync->command_buffers,
+                                          &sync->queues,
+                                          &sync->set_layouts,
+                                          &sync->pipeline_layouts,
+                                          &sync->descriptor_pools,
+                                          &sync->sets,
+                                          &sync->templates,
+                                          &sync->modules,
+                                          &sync->pipelines,
+                                          &sync->shaders};
     for (uint32_t i = 0; i < MAP_COUNT; i++)
         out[i] = maps[i];
 }
@@ -77,6 +92,7 @@ struct device_sync *device_sync_create(struct device *device, const VkDeviceCrea
     sync->device = device;
     read_mode(sync, info);
     read_families(sync);
+    sync->follows_shaders = !newer_has_commands(info, device->api_version);
     sync->app_sync2 = device_request_has_sync2(info);
     sync->separate_depth_stencil = device_request_has_separate_layouts(info);
     sync->CmdPipelineBarrier2 = find_barrier2(device);
@@ -87,6 +103,7 @@ struct device_sync *device_sync_create(struct device *device, const VkDeviceCrea
     pthread_mutex_init(&sync->lock, NULL);
     pthread_mutex_init(&sync->memory_lock, NULL);
     sync->findings = finding_table_create();
+    sync->holds = hold_table_create();
     uint32_t queues = queue_count(info);
     if (sync->family_count && queues && queues <= MAX_QUEUES && queues_create(sync, queues))
         return sync;
@@ -132,6 +149,11 @@ static void report_summary(struct device_sync *sync)
         {"present_repairs", &c->present_repairs},
         {"reported", &c->reported},
         {"unpatchable", &c->unpatchable},
+        {"passes", &c->passes},
+        {"passes_held", &c->passes_held},
+        {"passes_held_in_vain", &c->passes_held_in_vain},
+        {"not_encoded", &c->not_encoded},
+        {"unseen", &c->unseen},
         {"images_unknown", &c->images_unknown},
     };
     struct report_event event;
@@ -153,6 +175,7 @@ void device_sync_destroy(struct device_sync *sync)
     queues_destroy(sync);
     command_buffers_destroy(sync);
     objects_destroy(sync);
+    hold_table_destroy(sync->holds);
     all_maps(sync, maps);
     for (uint32_t i = 0; i < MAP_COUNT; i++)
         handle_map_finish(maps[i]);

@@ -82,6 +82,7 @@ static const char *kind_name(enum finding_kind kind)
         [FINDING_WRONG_OLD_LAYOUT] = "wrong oldLayout",
         [FINDING_PRESENT_LAYOUT] = "presented in a wrong layout",
         [FINDING_INSIDE_RENDER_PASS] = "transition needed inside a render pass",
+        [FINDING_BARRIER_INSIDE] = "barrier inside a render pass that doesn't use the image",
         [FINDING_UNORDERED] = "in use on another queue with no dependency between",
         [FINDING_OTHER_FAMILY] = "owned by another queue family",
         [FINDING_RELEASED] = "used between release and acquire",
@@ -95,6 +96,7 @@ static const char *place_name(enum finding_place place)
 {
     static const char *const names[] = {
         [PLACE_BEFORE_COMMAND] = "before the command",
+        [PLACE_BEFORE_RENDER_PASS] = "before the render pass",
         [PLACE_REWRITTEN] = "in the application's barrier",
         [PLACE_BEFORE_COMMAND_BUFFER] = "before the command buffer",
         [PLACE_BEFORE_PRESENT] = "before the present",

@@ -15,6 +15,7 @@ enum finding_kind {
     FINDING_WRONG_OLD_LAYOUT,   /* a barrier names an oldLayout the image isn't in */
     FINDING_PRESENT_LAYOUT,     /* presented in another layout than PRESENT_SRC */
     FINDING_INSIDE_RENDER_PASS, /* needed inside a render pass, where no barrier may stand */
+    FINDING_BARRIER_INSIDE,     /* an image barrier inside a render pass that doesn't use the image */
     FINDING_UNORDERED,          /* in use on another queue, with nothing between */
     FINDING_OTHER_FAMILY,       /* owned by another queue family */
     FINDING_RELEASED,           /* released and not acquired */
@@ -24,6 +25,7 @@ enum finding_kind {
 
 enum finding_place {
     PLACE_BEFORE_COMMAND,        /* a barrier right before the command */
+    PLACE_BEFORE_RENDER_PASS,    /* ... before the instance that the command stands in */
     PLACE_REWRITTEN,             /* the application's own barrier, changed */
     PLACE_BEFORE_COMMAND_BUFFER, /* a patch in the submit */
     PLACE_BEFORE_PRESENT,

@@ -50,6 +50,7 @@ struct image {
     struct memory_binding *bindings; /* see image_memory.c; under sync->memory_lock */
     char *name;                      /* by debug utils; under sync->lock; NULL: none */
     atomic_bool destroyed;           /* the application's handle is gone: nothing is repaired any more */
+    atomic_uint described;           /* layout_bit() of every descriptor that ever referred to it */
     struct access first;             /* of `state` while it is uniform */
     uint64_t
         touched;   /* number of the last submit call that changed `state`; under sync->lock; see submit.c */

@@ -32,25 +32,53 @@ bool layout_matches(VkImageLayout a, VkImageLayout b, VkImageAspectFlagBits aspe
     return a == b || reduce(a, aspect) == reduce(b, aspect);
 }
 
+/* Those of Vulkan 1.0 are their own indices. */
+static const VkImageLayout later[] = {
+    VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL,
+    VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL,
+    VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL,
+    VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL,
+    VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL,
+    VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL,
+    VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL,
+    VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL,
+    VK_IMAGE_LAYOUT_PRESENT_SRC_KHR,
+    VK_IMAGE_LAYOUT_FRAGMENT_DENSITY_MAP_OPTIMAL_EXT,
+    VK_IMAGE_LAYOUT_FRAGMENT_SHADING_RATE_ATTACHMENT_OPTIMAL_KHR,
+    VK_IMAGE_LAYOUT_ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT,
+};
+#define FIRST_COUNT (VK_IMAGE_LAYOUT_PREINITIALIZED + 1)
+#define LATER_COUNT (sizeof(later) / sizeof(later[0]))
+_Static_assert(FIRST_COUNT + LATER_COUNT < 32, "one bit is left for what isn't known");
+
+static uint32_t later_index(VkImageLayout layout)
+{
+    uint32_t i = 0;
+    while (i < LATER_COUNT && later[i] != layout)
+        i++;
+    return i;
+}
+
 bool layout_is_known_later(VkImageLayout layout)
 {
-    switch ((int)layout) {
-    case VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL:
-    case VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL:
-    case VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL:
-    case VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL:
-    case VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL:
-    case VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL:
-    case VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL:
-    case VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL:
-    case VK_IMAGE_LAYOUT_PRESENT_SRC_KHR:
-    case VK_IMAGE_LAYOUT_FRAGMENT_DENSITY_MAP_OPTIMAL_EXT:
-    case VK_IMAGE_LAYOUT_FRAGMENT_SHADING_RATE_ATTACHMENT_OPTIMAL_KHR:
-    case VK_IMAGE_LAYOUT_ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT:
+    return later_index(layout) < LATER_COUNT;
+}
+
+uint32_t layout_bit(VkImageLayout layout)
+{
+    uint32_t index = (uint32_t)layout < FIRST_COUNT ? (uint32_t)layout : FIRST_COUNT + later_index(layout);
+    return UINT32_C(1) << index;
+}
+
+bool layout_matches_any(VkImageLayout layout, uint32_t bits, VkImageAspectFlagBits aspect)
+{
+    if (bits & layout_bit(layout))
         return true;
-    default:
-        return false;
-    }
+    for (uint32_t i = 0; i < FIRST_COUNT + LATER_COUNT; i++)
+        if ((bits >> i & 1) &&
+            layout_matches(layout, i < FIRST_COUNT ? (VkImageLayout)i : later[i - FIRST_COUNT], aspect))
+            return true;
+    return false;
 }
 
 /* Whether a depth/stencil image as a whole can be in it: those that concern one aspect need

@@ -117,3 +117,11 @@ const char *newer_reason(const VkDeviceCreateInfo *info, uint32_t api_version, c
     }
     return NULL;
 }
+
+bool newer_has_commands(const VkDeviceCreateInfo *info, uint32_t api_version)
+{
+    for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
+        if (!known_extension(info->ppEnabledExtensionNames[i]))
+            return true;
+    return api_version - VK_API_VERSION_PATCH(api_version) > KNOWN_API_VERSION;
+}

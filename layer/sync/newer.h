@@ -12,4 +12,8 @@
  * Those that compat.h names as harmless don't count. Written to `text`. */
 const char *newer_reason(const VkDeviceCreateInfo *info, uint32_t api_version, char *text, size_t size);
 
+/* Whether it can record commands that the registry of this build doesn't know, harmless ones too: what is
+ * bound is then not known for sure, and no command may be held back, since those would go down before it. */
+bool newer_has_commands(const VkDeviceCreateInfo *info, uint32_t api_version);
+
 #endif

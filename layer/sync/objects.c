@@ -1,6 +1,8 @@
+#include "sync/descriptor.h"
 #include "sync/image.h"
 #include "sync/image_memory.h"
 #include "sync/pass.h"
+#include "sync/shader.h"
 
 static void drop_framebuffer(void *context, void *value)
 {
@@ -50,6 +52,8 @@ void objects_destroy(struct device_sync *sync)
     /* One at a time: semaphores are destroyed below, and visiting holds the map's lock. */
     for (struct swapchain *swapchain; (swapchain = any_swapchain(sync));)
         swapchain_finish(swapchain_forget(sync, swapchain->handle));
+    shaders_destroy(sync);
+    descriptors_destroy(sync);
     handle_map_visit(&sync->framebuffers, drop_framebuffer, NULL);
     handle_map_visit(&sync->render_passes, drop_render_pass, NULL);
     handle_map_visit(&sync->views, drop_view, NULL);

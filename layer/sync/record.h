@@ -36,12 +36,15 @@ static inline bool record_has_one_layout(const struct command_buffer *buffer, co
     return image->aspect_count == 2 && !buffer->sync->separate_depth_stencil;
 }
 
-/* Pending barriers go down. Before every command that isn't on the allow list: generated entry points of
- * commands without a hook of their own call it. */
-void record_flush_pending(struct command_buffer *buffer);
+/* Pending barriers go down, and what is held back of a render pass instance. Before every command that isn't
+ * on the allow list: generated entry points of commands without a hook of their own call it. */
+void record_flush_pending(struct command_buffer *buffer); /* of barriers there must be some */
+void record_hold_release(struct command_buffer *buffer);
 static inline void record_flush(struct command_buffer *buffer)
 {
-    if (buffer->pending)
+    if (buffer->hold.holds)
+        record_hold_release(buffer);
+    else if (buffer->pending)
         record_flush_pending(buffer);
 }
 

@@ -3,6 +3,8 @@
 #include "sync/layout.h"
 #include "sync/record.h"
 #include "sync/record_call.h"
+#include "sync/record_hold.h"
+#include "sync/record_hoist.h"
 #include "sync/record_repair.h"
 
 /* The call as it is being made up, in the pool's scratch. */
@@ -283,19 +285,44 @@ static bool pass(struct command_buffer *buffer, const struct record_call *call)
     return false;
 }
 
-static bool record_barriers(struct command_buffer *buffer, const struct record_call *call)
+/* Outside of a render pass instance, or before one that is held back. */
+static bool record_outside(struct command_buffer *buffer, const struct record_call *call)
+{
+    if (!has_chain(call) && find_targets(buffer, call))
+        return pass(buffer, call);
+    record_call_follow(buffer, call);
+    if (buffer->pending)
+        record_flush_pending(buffer);
+    return true;
+}
+
+/* Image barriers that may not stand inside go before the instance; the call is then the rest. False where
+ * nothing is left of it. */
+static bool record_inside(struct command_buffer *buffer, struct record_call *call)
+{
+    struct record_call before;
+    if (record_hoist(buffer, call, &before)) {
+        buffer->counters.calls_in++;
+        buffer->counters.images_in += before.image_count;
+        if (record_outside(buffer, &before)) {
+            record_call_give_down(buffer, &before);
+            buffer->counters.calls_out++;
+            buffer->counters.images_out += before.image_count;
+        }
+    }
+    record_call_follow_inside(buffer, call);
+    return call->memory_count || call->buffer_count || call->image_count || !buffer->hold.holds;
+}
+
+static bool record_barriers(struct command_buffer *buffer, struct record_call *call)
 {
     bool goes_down = true;
-    if (record_is_inside(buffer)) {
-        record_call_follow_inside(buffer, call);
-    } else if (buffer->failed) {
+    if (record_is_inside(buffer))
+        goes_down = record_inside(buffer, call);
+    else if (buffer->failed)
         record_flush(buffer);
-    } else if (has_chain(call) || !find_targets(buffer, call)) {
-        record_call_follow(buffer, call);
-        record_flush(buffer);
-    } else {
-        goes_down = pass(buffer, call);
-    }
+    else
+        goes_down = record_outside(buffer, call);
     buffer->counters.calls_in++;
     buffer->counters.images_in += call->image_count;
     if (goes_down) {
@@ -327,9 +354,14 @@ void hook_CmdPipelineBarrier(struct command_buffer *self, PFN_vkCmdPipelineBarri
         .buffers = pBufferMemoryBarriers,
         .images = pImageMemoryBarriers,
     };
-    if (record_barriers(self, &call))
-        next(commandBuffer, srcStageMask, dstStageMask, dependencyFlags, memoryBarrierCount, pMemoryBarriers,
-             bufferMemoryBarrierCount, pBufferMemoryBarriers, imageMemoryBarrierCount, pImageMemoryBarriers);
+    if (!record_barriers(self, &call) ||
+        RECORD_HOLDS(self, body_put_CmdPipelineBarrier(&self->hold.body, next, srcStageMask, dstStageMask,
+                                                       dependencyFlags, memoryBarrierCount, pMemoryBarriers,
+                                                       bufferMemoryBarrierCount, pBufferMemoryBarriers,
+                                                       call.image_count, call.images)))
+        return;
+    next(commandBuffer, srcStageMask, dstStageMask, dependencyFlags, memoryBarrierCount, pMemoryBarriers,
+         bufferMemoryBarrierCount, pBufferMemoryBarriers, call.image_count, call.images);
 }
 
 void hook_CmdPipelineBarrier2(struct command_buffer *self, PFN_vkCmdPipelineBarrier2 next,
@@ -337,6 +369,14 @@ void hook_CmdPipelineBarrier2(struct command_buffer *self, PFN_vkCmdPipelineBarr
 {
     struct record_call call = record_call_of_info(COMMAND_CmdPipelineBarrier2, pDependencyInfo);
     call.next = next;
-    if (record_barriers(self, &call))
-        next(commandBuffer, pDependencyInfo);
+    if (!record_barriers(self, &call))
+        return;
+    VkDependencyInfo rest = *pDependencyInfo;
+    rest.imageMemoryBarrierCount = call.image_count;
+    rest.pImageMemoryBarriers = call.images;
+    const VkDependencyInfo *info =
+        call.images == pDependencyInfo->pImageMemoryBarriers ? pDependencyInfo : &rest;
+    if (RECORD_HOLDS(self, body_put_CmdPipelineBarrier2(&self->hold.body, next, info)))
+        return;
+    next(commandBuffer, info);
 }

@@ -71,6 +71,9 @@ enum record_effect record_call_effect(const struct command_buffer *buffer, const
  * that was pending is down, and this call isn't. record_emit.c. */
 bool record_call_pend(struct command_buffer *buffer, const struct record_call *call);
 
+/* The call goes down, now and as it is. record_emit.c. */
+void record_call_give_down(struct command_buffer *buffer, const struct record_call *call);
+
 /* For a call outside of a render pass that goes down exactly as it is, and must not be joined: its barriers
  * are tracked, and what their oldLayout lacks becomes pending in front of it. */
 void record_call_follow(struct command_buffer *buffer, const struct record_call *call);

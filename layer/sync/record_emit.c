@@ -109,9 +109,8 @@ static bool keep(struct command_buffer *buffer, const struct record_call *call)
     return true;
 }
 
-static void give_down_kept(struct command_buffer *buffer)
+void record_call_give_down(struct command_buffer *buffer, const struct record_call *call)
 {
-    const struct record_call *call = &buffer->kept;
     if (call->origin == BARRIER_SYNC1) {
         buffer->sync->device->next.CmdPipelineBarrier(
             buffer->handle, call->source1, call->destination1, call->flags, call->memory_count, call->memory,
@@ -136,7 +135,7 @@ void record_flush_pending(struct command_buffer *buffer)
     uint32_t images;
     if (buffer->pending == PENDING_CALL) {
         images = buffer->kept.image_count;
-        give_down_kept(buffer);
+        record_call_give_down(buffer, &buffer->kept);
     } else {
         images = buffer->batch.image_count;
         if (buffer->sync->sync2)
@@ -190,7 +189,8 @@ bool record_join(struct command_buffer *buffer, const struct barrier_call *call)
     }
     if (joined == BARRIER_JOINED)
         return true;
-    record_flush(buffer);
+    if (buffer->pending)
+        record_flush_pending(buffer);
     return false;
 }
 

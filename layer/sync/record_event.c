@@ -3,6 +3,7 @@
 #include "sync/layout.h"
 #include "sync/record.h"
 #include "sync/record_call.h"
+#include "sync/record_hold.h"
 
 /* Spec, vkCmdWaitEvents2: the transition happens after what comes before the set. So a repair is in time only
  * in front of that. */
@@ -56,6 +57,11 @@ void hook_CmdWaitEvents(struct command_buffer *self, PFN_vkCmdWaitEvents next, V
         .images = pImageMemoryBarriers,
     };
     follow(self, &call);
+    if (RECORD_HOLDS(self, body_put_CmdWaitEvents(&self->hold.body, next, eventCount, pEvents, srcStageMask,
+                                                  dstStageMask, memoryBarrierCount, pMemoryBarriers,
+                                                  bufferMemoryBarrierCount, pBufferMemoryBarriers,
+                                                  imageMemoryBarrierCount, pImageMemoryBarriers)))
+        return;
     record_flush(self);
     next(commandBuffer, eventCount, pEvents, srcStageMask, dstStageMask, memoryBarrierCount, pMemoryBarriers,
          bufferMemoryBarrierCount, pBufferMemoryBarriers, imageMemoryBarrierCount, pImageMemoryBarriers);
@@ -69,6 +75,9 @@ void hook_CmdWaitEvents2(struct command_buffer *self, PFN_vkCmdWaitEvents2 next,
         struct record_call call = record_call_of_info(COMMAND_CmdWaitEvents2, &pDependencyInfos[i]);
         follow(self, &call);
     }
+    if (RECORD_HOLDS(self,
+                     body_put_CmdWaitEvents2(&self->hold.body, next, eventCount, pEvents, pDependencyInfos)))
+        return;
     record_flush(self);
     next(commandBuffer, eventCount, pEvents, pDependencyInfos);
 }

@@ -1,5 +1,7 @@
 /* vkCmdExecuteCommands: what secondary command buffers need of the primary. */
 #include "sync/record.h"
+#include "sync/record_hold.h"
+#include "sync/record_late.h"
 #include "sync/record_repair.h"
 
 /* The secondaries' contracts are those of their recording; they are only read here. */
@@ -23,10 +25,38 @@ struct executing {
 
 static void give_down(struct executing *executing, uint32_t end)
 {
-    record_flush(executing->primary);
-    executing->next(executing->primary->handle, end - executing->given,
-                    executing->handles + executing->given);
+    struct command_buffer *primary = executing->primary;
+    const VkCommandBuffer *handles = executing->handles + executing->given;
+    uint32_t count = end - executing->given;
     executing->given = end;
+    if (RECORD_HOLDS(primary,
+                     body_put_CmdExecuteCommands(&primary->hold.body, executing->next, count, handles)))
+        return;
+    record_flush(primary);
+    executing->next(primary->handle, count, handles);
+}
+
+/* Parts of an image that a secondary uses, in a render pass instance of the primary. */
+struct inside {
+    struct command_buffer *primary;
+    const struct contract_image *part;
+    bool attached;
+};
+
+static void look_inside(void *context, const struct subresource_range *range, const void *value)
+{
+    struct inside *inside = context;
+    const struct contract_state *state = value;
+    if (state->need.flags & NEED_SET)
+        inside->attached |= command_buffer_is_attachment(inside->primary, inside->part, range);
+}
+
+static void add_uses(void *context, const struct subresource_range *range, const void *value)
+{
+    const struct inside *inside = context;
+    const struct contract_state *state = value;
+    if (state->need.flags & NEED_SET)
+        record_hold_add_use(inside->primary, inside->part, range);
 }
 
 static void execute_image(struct executing *executing, uint32_t index, const struct command_buffer *secondary,
@@ -36,14 +66,23 @@ static void execute_image(struct executing *executing, uint32_t index, const str
     struct contract_image *part = command_buffer_image(primary, needs->image);
     if (!part)
         return;
+    struct subresource_range all = subresource_range_all(&part->map.shape);
+    struct inside inside = {primary, part, false};
+    if (primary->pass != PASS_NONE)
+        subresource_map_read(&needs->map, &all, look_inside, &inside);
+    /* An attachment's layout is the application's business here. */
+    if (inside.attached)
+        return;
     struct transition_sink sink = record_repair_begin(primary);
     contract_execute(part, needs, &sink);
-    if (!record_repair_is_needed(primary))
-        return;
-    bool repairs = primary->sync->mode == SYNC_REPAIR && !record_is_inside(primary);
-    if (repairs && index > executing->given)
-        give_down(executing, index);
-    record_repair_place(primary, part, FINDING_MISSING_TRANSITION, secondary);
+    if (record_repair_is_needed(primary)) {
+        bool repairs = primary->sync->mode == SYNC_REPAIR && !record_is_inside(primary);
+        if (repairs && index > executing->given)
+            give_down(executing, index);
+        record_repair_place(primary, part, FINDING_MISSING_TRANSITION, secondary);
+    }
+    if (primary->hold.holds)
+        subresource_map_read(&needs->map, &all, add_uses, &inside);
 }
 
 static void execute(struct executing *executing, uint32_t index)
@@ -52,6 +91,7 @@ static void execute(struct executing *executing, uint32_t index)
     const struct command_buffer *secondary = command_buffer_find(primary->sync, executing->handles[index]);
     for (const struct contract_image *needs = secondary->contract.first; needs; needs = needs->next)
         execute_image(executing, index, secondary, needs);
+    record_late_execute(primary, secondary);
     if (primary->pass == PASS_NONE)
         primary->suspending = secondary->suspending;
 }
@@ -62,8 +102,8 @@ void hook_CmdExecuteCommands(struct command_buffer *self, PFN_vkCmdExecuteComman
 {
     struct executing executing = {self, next, pCommandBuffers, 0};
     if (self->failed || !are_known(self, commandBufferCount, pCommandBuffers)) {
-        self->failed = true;
         record_flush(self);
+        self->failed = true;
         next(commandBuffer, commandBufferCount, pCommandBuffers);
         return;
     }

@@ -52,23 +52,17 @@ static bool open_label(struct command_buffer *buffer, const char *name)
     return true;
 }
 
-void hook_CmdBeginDebugUtilsLabelEXT(struct command_buffer *self, PFN_vkCmdBeginDebugUtilsLabelEXT next,
-                                     VkCommandBuffer commandBuffer, const VkDebugUtilsLabelEXT *pLabelInfo)
+void note_CmdBeginDebugUtilsLabelEXT(struct command_buffer *self, const VkDebugUtilsLabelEXT *pLabelInfo)
 {
-    record_flush(self);
     if (self->untold_labels || !open_label(self, pLabelInfo->pLabelName))
         self->untold_labels++;
-    next(commandBuffer, pLabelInfo);
 }
 
 /* One that another command buffer has begun may be ended here (spec, vkCmdEndDebugUtilsLabelEXT). */
-void hook_CmdEndDebugUtilsLabelEXT(struct command_buffer *self, PFN_vkCmdEndDebugUtilsLabelEXT next,
-                                   VkCommandBuffer commandBuffer)
+void note_CmdEndDebugUtilsLabelEXT(struct command_buffer *self)
 {
-    record_flush(self);
     if (self->untold_labels)
         self->untold_labels--;
     else if (self->label)
         self->label = self->label_parents[self->label];
-    next(commandBuffer);
 }

@@ -2,6 +2,7 @@
 #include "chain.h"
 #include "sync/record.h"
 #include "sync/record_attachment.h"
+#include "sync/record_hold.h"
 
 /* vkCmdBeginRenderPass or vkCmdBeginRenderPass2. */
 struct beginning {
@@ -9,7 +10,6 @@ struct beginning {
     enum sync_command command;
     const struct render_pass *pass;
     struct layer_use layers;
-    uint32_t end_capacity;
 };
 
 static void forget(struct command_buffer *buffer, const struct image_view *view)
@@ -21,22 +21,6 @@ static void forget(struct command_buffer *buffer, const struct image_view *view)
     }
 }
 
-static bool reserve_ends(struct beginning *beginning)
-{
-    struct command_buffer *buffer = beginning->buffer;
-    if (buffer->end_count < beginning->end_capacity)
-        return true;
-    uint32_t capacity = beginning->end_capacity ? 2 * beginning->end_capacity : 8;
-    struct pass_end *ends = arena_alloc(&buffer->arena, capacity * sizeof(*ends));
-    if (!ends)
-        return false;
-    for (uint32_t i = 0; i < buffer->end_count; i++)
-        ends[i] = buffer->ends[i];
-    buffer->ends = ends;
-    beginning->end_capacity = capacity;
-    return true;
-}
-
 /* Aspects that begin and end alike. */
 static void use_aspects(struct beginning *beginning, const struct pass_attachment *attachment,
                         struct contract_image *part, const struct subresource_range *range, uint32_t aspect)
@@ -44,7 +28,7 @@ static void use_aspects(struct beginning *beginning, const struct pass_attachmen
     struct command_buffer *buffer = beginning->buffer;
     VkImageLayout initial = attachment->initial[aspect], final = attachment->final[aspect];
     const struct scope *first = &attachment->first;
-    if (!reserve_ends(beginning)) {
+    if (!command_buffer_reserve_end(buffer)) {
         buffer->failed = true;
         return;
     }
@@ -161,11 +145,19 @@ static void begun(struct command_buffer *buffer)
     buffer->suspending = false;
 }
 
+/* Where several devices take part, an instance isn't held: what is recorded depends on the device mask. */
+static bool wants_hold(struct command_buffer *buffer, const VkRenderPassBeginInfo *info)
+{
+    return !chain_find(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_RENDER_PASS_BEGIN_INFO) &&
+           record_hold_is_wanted(buffer);
+}
+
 static void end(struct command_buffer *buffer)
 {
     for (uint32_t i = 0; i < buffer->end_count; i++) {
         const struct pass_end *end = &buffer->ends[i];
         contract_leave(end->image, &end->range, end->layout, &end->last);
+        command_buffer_changed(buffer, end->image);
     }
     buffer->end_count = 0;
     buffer->pass = PASS_NONE;
@@ -176,8 +168,13 @@ void hook_CmdBeginRenderPass(struct command_buffer *self, PFN_vkCmdBeginRenderPa
                              VkSubpassContents contents)
 {
     begin(self, COMMAND_CmdBeginRenderPass, pRenderPassBegin);
-    record_flush(self);
-    next(commandBuffer, pRenderPassBegin, contents);
+    if (wants_hold(self, pRenderPassBegin) &&
+        body_put_CmdBeginRenderPass(&self->hold.body, next, pRenderPassBegin, contents)) {
+        record_hold_begin(self);
+    } else {
+        record_flush(self);
+        next(commandBuffer, pRenderPassBegin, contents);
+    }
     begun(self);
 }
 
@@ -186,14 +183,20 @@ void hook_CmdBeginRenderPass2(struct command_buffer *self, PFN_vkCmdBeginRenderP
                               const VkSubpassBeginInfo *pSubpassBeginInfo)
 {
     begin(self, COMMAND_CmdBeginRenderPass2, pRenderPassBegin);
-    record_flush(self);
-    next(commandBuffer, pRenderPassBegin, pSubpassBeginInfo);
+    if (wants_hold(self, pRenderPassBegin) &&
+        body_put_CmdBeginRenderPass2(&self->hold.body, next, pRenderPassBegin, pSubpassBeginInfo)) {
+        record_hold_begin(self);
+    } else {
+        record_flush(self);
+        next(commandBuffer, pRenderPassBegin, pSubpassBeginInfo);
+    }
     begun(self);
 }
 
 void hook_CmdEndRenderPass(struct command_buffer *self, PFN_vkCmdEndRenderPass next,
                            VkCommandBuffer commandBuffer)
 {
+    record_flush(self);
     next(commandBuffer);
     end(self);
 }
@@ -201,6 +204,7 @@ void hook_CmdEndRenderPass(struct command_buffer *self, PFN_vkCmdEndRenderPass n
 void hook_CmdEndRenderPass2(struct command_buffer *self, PFN_vkCmdEndRenderPass2 next,
                             VkCommandBuffer commandBuffer, const VkSubpassEndInfo *pSubpassEndInfo)
 {
+    record_flush(self);
     next(commandBuffer, pSubpassEndInfo);
     end(self);
 }

@@ -3,11 +3,25 @@
 #include "sync/layout.h"
 #include "sync/record.h"
 #include "sync/record_attachment.h"
+#include "sync/record_hold.h"
 
 #define COLOR_STAGES VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT
 #define COLOR_ACCESS (VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT | VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT)
 #define DEPTH_STAGES                                                                                         \
     (VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT)
+
+static void keep_attachment(struct command_buffer *buffer, struct image *image,
+                            const struct subresource_range *range, VkImageLayout layout)
+{
+    struct contract_image *part = command_buffer_image(buffer, image);
+    if (!part)
+        return;
+    if (command_buffer_reserve_end(buffer))
+        buffer->ends[buffer->end_count++] =
+            (struct pass_end){.image = part, .range = *range, .layout = layout};
+    else
+        buffer->failed = true;
+}
 
 /* `aspects`: those that are used; 0: all of the view. */
 static void use_view(struct command_buffer *buffer, VkImageView handle, VkImageAspectFlags aspects,
@@ -30,9 +44,11 @@ static void use_view(struct command_buffer *buffer, VkImageView handle, VkImageA
     while (layer_stretch_next(&stretch, layers, view->range.layer_count)) {
         range.base_layer = view->range.base_layer + stretch.first;
         range.layer_count = stretch.count;
-        if (stretch.used)
-            record_use(buffer, COMMAND_CmdBeginRendering, view->image, &range, layout, scope.stages,
-                       scope.access);
+        if (!stretch.used)
+            continue;
+        record_use(buffer, COMMAND_CmdBeginRendering, view->image, &range, layout, scope.stages,
+                   scope.access);
+        keep_attachment(buffer, view->image, &range, layout);
     }
 }
 
@@ -126,31 +142,52 @@ static void use_attachments(struct command_buffer *buffer, const VkRenderingInfo
         use_view(buffer, density->imageView, 0, density->imageLayout, NULL, density_scope);
 }
 
+static bool wants_hold(struct command_buffer *buffer, const VkRenderingInfo *info)
+{
+    return !buffer->suspending &&
+           !chain_find(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_RENDER_PASS_BEGIN_INFO) &&
+           record_hold_is_wanted(buffer);
+}
+
 /* Spec, VkRenderingInfo: no action or synchronization command may stand between a suspended instance and the
  * one that resumes it. So what a resuming one lacks is only reported. */
 void hook_CmdBeginRendering(struct command_buffer *self, PFN_vkCmdBeginRendering next,
                             VkCommandBuffer commandBuffer, const VkRenderingInfo *pRenderingInfo)
 {
     self->suspending = pRenderingInfo->flags & VK_RENDERING_RESUMING_BIT;
+    self->end_count = 0;
     use_attachments(self, pRenderingInfo);
-    record_flush(self);
-    next(commandBuffer, pRenderingInfo);
+    if (wants_hold(self, pRenderingInfo) &&
+        body_put_CmdBeginRendering(&self->hold.body, next, pRenderingInfo)) {
+        record_hold_begin(self);
+    } else {
+        record_flush(self);
+        next(commandBuffer, pRenderingInfo);
+    }
     self->pass = PASS_RENDERING;
     self->suspending = pRenderingInfo->flags & VK_RENDERING_SUSPENDING_BIT;
+}
+
+static void ended(struct command_buffer *buffer)
+{
+    buffer->end_count = 0;
+    buffer->pass = PASS_NONE;
 }
 
 void hook_CmdEndRendering(struct command_buffer *self, PFN_vkCmdEndRendering next,
                           VkCommandBuffer commandBuffer)
 {
+    record_flush(self);
     next(commandBuffer);
-    self->pass = PASS_NONE;
+    ended(self);
 }
 
 #ifdef VK_EXT_fragment_density_map_offset
 void hook_CmdEndRendering2EXT(struct command_buffer *self, PFN_vkCmdEndRendering2EXT next,
                               VkCommandBuffer commandBuffer, const VkRenderingEndInfoEXT *pRenderingEndInfo)
 {
+    record_flush(self);
     next(commandBuffer, pRenderingEndInfo);
-    self->pass = PASS_NONE;
+    ended(self);
 }
 #endif

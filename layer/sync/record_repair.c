@@ -2,6 +2,7 @@
 
 #include "sync/grow.h"
 #include "sync/record.h"
+#include "sync/record_hold.h"
 
 static void add(void *context, const struct transition *transition)
 {
@@ -99,11 +100,34 @@ void record_report(const struct command_buffer *buffer, enum finding_kind kind, 
     finding_report(buffer->sync, &finding);
 }
 
+/* Whether the command, or the instance that is held back, has used some of it as it was before. */
+static bool contradicts(const struct command_buffer *buffer, const struct contract_image *image)
+{
+    const struct record_scratch *scratch = &buffer->pool->scratch;
+    for (uint32_t i = 0; i < scratch->transition_count; i++)
+        if (record_hold_has_used(buffer, image, &scratch->transitions[i].range))
+            return true;
+    return false;
+}
+
+static enum finding_place place_of(const struct command_buffer *buffer, const struct contract_image *image)
+{
+    bool inside = record_is_inside(buffer);
+    /* In report mode nothing is held, and what was used isn't known: it is as if all could be repaired. */
+    if (inside && buffer->sync->mode == SYNC_REPORT && buffer->pass != PASS_NONE &&
+        !buffer->secondary_in_pass)
+        return PLACE_BEFORE_RENDER_PASS;
+    if (inside && !buffer->hold.holds)
+        return PLACE_NOWHERE;
+    if (contradicts(buffer, image))
+        return PLACE_NOWHERE;
+    return inside ? PLACE_BEFORE_RENDER_PASS : PLACE_BEFORE_COMMAND;
+}
+
 void record_repair_place(struct command_buffer *buffer, struct contract_image *image, enum finding_kind kind,
                          const struct command_buffer *labels)
 {
     struct record_scratch *scratch = &buffer->pool->scratch;
-    enum finding_place place = PLACE_BEFORE_COMMAND;
     bool repair = buffer->sync->mode == SYNC_REPAIR;
     if (scratch->transitions_lost) {
         struct subresource_range all = subresource_range_all(&image->map.shape);
@@ -112,12 +136,15 @@ void record_repair_place(struct command_buffer *buffer, struct contract_image *i
     }
     if (!scratch->transition_count)
         return;
-    if (record_is_inside(buffer)) {
+    enum finding_place place = place_of(buffer, image);
+    if (place == PLACE_NOWHERE && record_is_inside(buffer))
         kind = FINDING_INSIDE_RENDER_PASS;
+    if (place != PLACE_NOWHERE && repair && !put(buffer, image))
         place = PLACE_NOWHERE;
-    } else if (repair && !put(buffer, image)) {
-        place = PLACE_NOWHERE;
-    }
+    if (place == PLACE_BEFORE_RENDER_PASS)
+        record_hold_used(buffer, image);
+    else if (kind == FINDING_INSIDE_RENDER_PASS)
+        record_hold_missed(buffer, image);
     for (uint32_t i = 0; i < scratch->transition_count; i++) {
         record_report(buffer, kind, place, image->image, &scratch->transitions[i], labels);
         if (repair && place == PLACE_NOWHERE)

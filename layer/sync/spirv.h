@@ -20,7 +20,7 @@ enum spirv_access {
 struct spirv_binding {
     uint32_t set, binding;
     uint32_t element; /* 0 where it is no array; of an array by a constant (not specialized) index */
-    uint8_t access;   /* enum spirv_access; passed on in a way that isn't followed: READS | WRITES | SAMPLES */
+    uint8_t access; /* enum spirv_access; passed on in a way that isn't followed: READS | WRITES | SAMPLES */
 };
 
 struct spirv_entry {

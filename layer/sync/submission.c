@@ -6,6 +6,7 @@
 
 #include "sync/command_buffer.h"
 #include "sync/grow.h"
+#include "sync/layout.h"
 #include "sync/queue.h"
 #include "sync/submit_arrays.h"
 
@@ -45,6 +46,7 @@ void submission_destroy(struct submission *submission)
     free(submission->semaphores);
     free(submission->stages);
     submit_arrays_destroy(submission->arrays);
+    arena_finish(&submission->arena);
     free(submission);
 }
 
@@ -370,6 +372,47 @@ static void use_image(struct submission *submission, const struct contract_image
         resolve_image(submission, contract);
 }
 
+/* --- Descriptors that are read now --- */
+
+static void ignore_transition(void *context, const struct transition *transition)
+{
+    (void)context, (void)transition;
+}
+
+static struct descriptor read_descriptor(const struct late_use *late)
+{
+    struct descriptor descriptor = {0};
+    pthread_mutex_lock(&late->set->lock);
+    if (late->slot < late->set->slot_count)
+        descriptor = late->set->slots[late->slot];
+    pthread_mutex_unlock(&late->set->lock);
+    return descriptor;
+}
+
+/* Only at the entry can it be repaired. So an image that the command buffer itself uses is left alone: what
+ * it is in when the shader reads it isn't known. */
+static void use_late(struct submission *submission, const struct command_buffer *buffer,
+                     const struct late_use *late)
+{
+    static const struct transition_sink no_transitions = {ignore_transition, NULL};
+    struct descriptor descriptor = read_descriptor(late);
+    const struct image_view *view = image_view_find(buffer->sync, descriptor.view);
+    if (!view || layout_is_initial(descriptor.layout) || contract_find(&buffer->contract, view->image))
+        return;
+    struct contract contract = {.arena = &submission->arena};
+    struct contract_image *part =
+        contract_add(&contract, view->image, &view->image->state.shape, view->image->aspects);
+    struct use use = {descriptor.layout, late->command, (uint16_t)late->label, late->scope};
+    struct subresource_range range = view->range;
+    if (names_both_aspects(submission, view->image) && layout_is_of_both(descriptor.layout))
+        range.aspects = subresource_range_all(&view->image->state.shape).aspects;
+    if (part && contract_use(part, &range, &use, &no_transitions))
+        use_image(submission, part);
+    else
+        set_unknown(submission, view->image);
+    arena_reset(&submission->arena);
+}
+
 /* A rendering that is suspended at the end of one command buffer is resumed in the next. */
 static void follow_chain(struct submission *submission, const struct command_buffer *buffer)
 {
@@ -387,6 +430,8 @@ void submission_use_buffer(struct submission *submission, const struct command_b
     submission->buffer = buffer;
     if (!submission->chain_count)
         submission->position = index;
+    for (const struct late_use *late = buffer->bindings.late; late; late = late->next)
+        use_late(submission, buffer, late);
     for (const struct contract_image *image = buffer->contract.first; image; image = image->next)
         use_image(submission, image);
     follow_chain(submission, buffer);

@@ -80,6 +80,7 @@ struct submission {
     VkPipelineStageFlags *stages;
 
     struct submit_arrays *arrays; /* see submit_arrays.h */
+    struct arena arena;           /* of contracts that are made up here, one at a time */
 };
 
 struct submission *submission_create(struct queue *queue); /* NULL on out of memory */

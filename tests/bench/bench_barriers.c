@@ -1,19 +1,14 @@
 /* What recording and submitting cost, on whatever driver the loader finds; bench_barriers.py runs it with and
  * without a layer. One process measures one kind and prints nanoseconds of CPU time of the thread (median
  * over rounds), and instructions where the kernel counts them. */
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <vulkan/vulkan.h>
+#include "bench_gpu.h"
 
 static const char usage[] =
     "usage: bench_barriers KIND [--rounds N] [--images N] [--alive N] [--threads N]\n"
@@ -36,121 +31,31 @@ static const char usage[] =
 
 struct bench {
     uint32_t rounds, images, alive, threads;
-    VkInstance instance;
-    VkPhysicalDevice physical;
-    VkDevice device;
-    uint32_t family;
-    VkQueue queue;
+    struct bench_gpu gpu;
     VkImage *all; /* `alive`, all in TRANSFER_DST_OPTIMAL, the first few with views */
     VkDeviceMemory *memories;
     VkImageView view;
     VkBuffer buffer;
     VkDeviceMemory buffer_memory;
-    VkCommandPool pool;
     VkPipelineLayout layout;
     VkPipeline pipeline; /* of compute */
     PFN_vkCmdBeginRendering begin_rendering;
     PFN_vkCmdEndRendering end_rendering;
 };
 
-static void check(VkResult result, const char *what)
-{
-    if (result == VK_SUCCESS)
-        return;
-    fprintf(stderr, "bench_barriers: %s: error %d\n", what, result);
-    exit(1);
-}
-
-static void *allocate(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    check(memory ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY, "calloc");
-    return memory;
-}
-
 /* --- Set up --- */
 
 static void device_create(struct bench *bench)
 {
-    VkApplicationInfo application = {
-        .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-        .pApplicationName = "bench_barriers",
-        .apiVersion = VK_API_VERSION_1_3,
-    };
-    VkInstanceCreateInfo instance = {
-        .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-        .pApplicationInfo = &application,
-    };
-    check(vkCreateInstance(&instance, NULL, &bench->instance), "vkCreateInstance");
-    uint32_t count = 1;
-    VkResult result = vkEnumeratePhysicalDevices(bench->instance, &count, &bench->physical);
-    check(count == 1 && result >= 0 ? VK_SUCCESS : VK_ERROR_INITIALIZATION_FAILED, "a physical device");
-    VkQueueFamilyProperties families[16];
-    count = 16;
-    vkGetPhysicalDeviceQueueFamilyProperties(bench->physical, &count, families);
-    while (bench->family + 1 < count && !(families[bench->family].queueFlags & VK_QUEUE_GRAPHICS_BIT))
-        bench->family++;
-    float priority = 1;
-    VkDeviceQueueCreateInfo queue = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-        .queueFamilyIndex = bench->family,
-        .queueCount = 1,
-        .pQueuePriorities = &priority,
-    };
     VkPhysicalDeviceDynamicRenderingFeatures rendering = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DYNAMIC_RENDERING_FEATURES,
         .dynamicRendering = VK_TRUE,
     };
-    VkDeviceCreateInfo device = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-        .pNext = &rendering,
-        .queueCreateInfoCount = 1,
-        .pQueueCreateInfos = &queue,
-    };
-    check(vkCreateDevice(bench->physical, &device, NULL, &bench->device), "vkCreateDevice");
-    vkGetDeviceQueue(bench->device, bench->family, 0, &bench->queue);
+    bench_gpu_init(&bench->gpu, "bench_barriers", &rendering, 0, NULL);
+    VkDevice device = bench->gpu.device;
     /* As engines do, past the loader's own trampolines. */
-    bench->begin_rendering =
-        (PFN_vkCmdBeginRendering)vkGetDeviceProcAddr(bench->device, "vkCmdBeginRendering");
-    bench->end_rendering = (PFN_vkCmdEndRendering)vkGetDeviceProcAddr(bench->device, "vkCmdEndRendering");
-}
-
-static VkDeviceMemory bind(struct bench *bench, VkImage image, VkBuffer buffer)
-{
-    VkMemoryRequirements needs;
-    VkDeviceMemory memory;
-    if (image)
-        vkGetImageMemoryRequirements(bench->device, image, &needs);
-    else
-        vkGetBufferMemoryRequirements(bench->device, buffer, &needs);
-    uint32_t type = 0;
-    while (!(needs.memoryTypeBits & (1u << type)))
-        type++;
-    VkMemoryAllocateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-        .allocationSize = needs.size,
-        .memoryTypeIndex = type,
-    };
-    check(vkAllocateMemory(bench->device, &info, NULL, &memory), "vkAllocateMemory");
-    check(image ? vkBindImageMemory(bench->device, image, memory, 0)
-                : vkBindBufferMemory(bench->device, buffer, memory, 0),
-          "binding memory");
-    return memory;
-}
-
-static VkImageMemoryBarrier barrier_of(VkImage image, VkImageLayout from, VkImageLayout to)
-{
-    return (VkImageMemoryBarrier){
-        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
-        .dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
-        .oldLayout = from,
-        .newLayout = to,
-        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .image = image,
-        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
-    };
+    bench->begin_rendering = (PFN_vkCmdBeginRendering)vkGetDeviceProcAddr(device, "vkCmdBeginRendering");
+    bench->end_rendering = (PFN_vkCmdEndRendering)vkGetDeviceProcAddr(device, "vkCmdEndRendering");
 }
 
 static void transition(VkCommandBuffer commands, const VkImageMemoryBarrier *barriers, uint32_t count)
@@ -159,54 +64,10 @@ static void transition(VkCommandBuffer commands, const VkImageMemoryBarrier *bar
                          0, NULL, count, barriers);
 }
 
-static VkCommandBuffer commands_create(struct bench *bench, VkCommandPool pool)
-{
-    VkCommandBuffer commands;
-    VkCommandBufferAllocateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-        .commandPool = pool,
-        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-        .commandBufferCount = 1,
-    };
-    check(vkAllocateCommandBuffers(bench->device, &info, &commands), "vkAllocateCommandBuffers");
-    return commands;
-}
-
-static VkCommandPool pool_create(struct bench *bench)
-{
-    VkCommandPool pool;
-    VkCommandPoolCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-        .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-        .queueFamilyIndex = bench->family,
-    };
-    check(vkCreateCommandPool(bench->device, &info, NULL, &pool), "vkCreateCommandPool");
-    return pool;
-}
-
-static void begin(VkCommandBuffer commands)
-{
-    VkCommandBufferBeginInfo info = {
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-        .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT,
-    };
-    check(vkBeginCommandBuffer(commands, &info), "vkBeginCommandBuffer");
-}
-
-static void submit(struct bench *bench, VkCommandBuffer commands)
-{
-    VkSubmitInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-        .commandBufferCount = 1,
-        .pCommandBuffers = &commands,
-    };
-    check(vkQueueSubmit(bench->queue, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit");
-}
-
 static void images_create(struct bench *bench)
 {
-    bench->all = allocate(bench->alive, sizeof(*bench->all));
-    bench->memories = allocate(bench->alive, sizeof(*bench->memories));
+    bench->all = bench_allocate(bench->alive, sizeof(*bench->all));
+    bench->memories = bench_allocate(bench->alive, sizeof(*bench->memories));
     VkImageCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
         .imageType = VK_IMAGE_TYPE_2D,
@@ -218,18 +79,18 @@ static void images_create(struct bench *bench)
         .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
                  VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
     };
-    VkCommandBuffer commands = commands_create(bench, bench->pool);
-    begin(commands);
+    VkCommandBuffer commands = bench_gpu_create_commands(&bench->gpu, bench->gpu.pool);
+    bench_gpu_begin(commands);
     for (uint32_t i = 0; i < bench->alive; i++) {
-        check(vkCreateImage(bench->device, &info, NULL, &bench->all[i]), "vkCreateImage");
-        bench->memories[i] = bind(bench, bench->all[i], VK_NULL_HANDLE);
+        bench_check(vkCreateImage(bench->gpu.device, &info, NULL, &bench->all[i]), "vkCreateImage");
+        bench->memories[i] = bench_gpu_bind(&bench->gpu, bench->all[i], VK_NULL_HANDLE);
         VkImageMemoryBarrier barrier =
-            barrier_of(bench->all[i], VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+            bench_gpu_barrier(bench->all[i], VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
         transition(commands, &barrier, 1);
     }
-    check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
-    submit(bench, commands);
-    check(vkQueueWaitIdle(bench->queue), "vkQueueWaitIdle");
+    bench_gpu_end(commands);
+    bench_gpu_submit(&bench->gpu, commands);
+    bench_gpu_wait(&bench->gpu);
     VkImageViewCreateInfo view = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
         .image = bench->all[0],
@@ -237,7 +98,7 @@ static void images_create(struct bench *bench)
         .format = info.format,
         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
     };
-    check(vkCreateImageView(bench->device, &view, NULL, &bench->view), "vkCreateImageView");
+    bench_check(vkCreateImageView(bench->gpu.device, &view, NULL, &bench->view), "vkCreateImageView");
 }
 
 static void buffer_create(struct bench *bench)
@@ -247,8 +108,8 @@ static void buffer_create(struct bench *bench)
         .size = 4096,
         .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT,
     };
-    check(vkCreateBuffer(bench->device, &info, NULL, &bench->buffer), "vkCreateBuffer");
-    bench->buffer_memory = bind(bench, VK_NULL_HANDLE, bench->buffer);
+    bench_check(vkCreateBuffer(bench->gpu.device, &info, NULL, &bench->buffer), "vkCreateBuffer");
+    bench->buffer_memory = bench_gpu_bind(&bench->gpu, VK_NULL_HANDLE, bench->buffer);
 }
 
 /* void main() {} */
@@ -268,7 +129,8 @@ static const uint32_t nothing[] = {
 static void pipeline_create(struct bench *bench)
 {
     VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
-    check(vkCreatePipelineLayout(bench->device, &layout, NULL, &bench->layout), "vkCreatePipelineLayout");
+    bench_check(vkCreatePipelineLayout(bench->gpu.device, &layout, NULL, &bench->layout),
+                "vkCreatePipelineLayout");
     VkShaderModuleCreateInfo module = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
         .codeSize = sizeof(nothing),
@@ -281,20 +143,22 @@ static void pipeline_create(struct bench *bench)
                   .pName = "main"},
         .layout = bench->layout,
     };
-    check(vkCreateShaderModule(bench->device, &module, NULL, &info.stage.module), "vkCreateShaderModule");
-    check(vkCreateComputePipelines(bench->device, VK_NULL_HANDLE, 1, &info, NULL, &bench->pipeline),
-          "vkCreateComputePipelines");
-    vkDestroyShaderModule(bench->device, info.stage.module, NULL);
+    bench_check(vkCreateShaderModule(bench->gpu.device, &module, NULL, &info.stage.module),
+                "vkCreateShaderModule");
+    bench_check(vkCreateComputePipelines(bench->gpu.device, VK_NULL_HANDLE, 1, &info, NULL, &bench->pipeline),
+                "vkCreateComputePipelines");
+    vkDestroyShaderModule(bench->gpu.device, info.stage.module, NULL);
 }
 
 /* --- What is recorded; each returns how many times the measured thing was done --- */
 
-static uint32_t record_split(struct bench *bench, VkCommandBuffer commands)
+static uint32_t record_split(void *context, VkCommandBuffer commands)
 {
+    const struct bench *bench = context;
     for (uint32_t step = 0; step < STEPS; step++) {
         for (uint32_t i = 0; i < SPLIT; i++) {
             bool back = step & 1;
-            VkImageMemoryBarrier barrier = barrier_of(
+            VkImageMemoryBarrier barrier = bench_gpu_barrier(
                 bench->all[i], back ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
                 back ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL);
             transition(commands, &barrier, 1);
@@ -304,15 +168,16 @@ static uint32_t record_split(struct bench *bench, VkCommandBuffer commands)
     return STEPS * SPLIT;
 }
 
-static uint32_t record_joined(struct bench *bench, VkCommandBuffer commands)
+static uint32_t record_joined(void *context, VkCommandBuffer commands)
 {
+    const struct bench *bench = context;
     for (uint32_t step = 0; step < STEPS; step++) {
         VkImageMemoryBarrier barriers[SPLIT];
         for (uint32_t i = 0; i < SPLIT; i++) {
             bool back = step & 1;
-            barriers[i] = barrier_of(bench->all[i],
-                                     back ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
-                                     back ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL);
+            barriers[i] = bench_gpu_barrier(
+                bench->all[i], back ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+                back ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL);
         }
         transition(commands, barriers, SPLIT);
         vkCmdFillBuffer(commands, bench->buffer, 0, 4, step);
@@ -320,32 +185,34 @@ static uint32_t record_joined(struct bench *bench, VkCommandBuffer commands)
     return STEPS * SPLIT;
 }
 
-static uint32_t record_alone(struct bench *bench, VkCommandBuffer commands)
+static uint32_t record_alone(void *context, VkCommandBuffer commands)
 {
+    const struct bench *bench = context;
     const uint32_t count = 1000;
     for (uint32_t i = 0; i < count; i++) {
         bool back = i & 1;
-        VkImageMemoryBarrier barrier =
-            barrier_of(bench->all[0], back ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
-                       back ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL);
+        VkImageMemoryBarrier barrier = bench_gpu_barrier(
+            bench->all[0], back ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+            back ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL);
         transition(commands, &barrier, 1);
         vkCmdFillBuffer(commands, bench->buffer, 0, 4, i);
     }
     return count;
 }
 
-static uint32_t record_copy(struct bench *bench, VkCommandBuffer commands)
+static uint32_t record_copy(void *context, VkCommandBuffer commands)
 {
+    const struct bench *bench = context;
     const uint32_t count = 1000;
     VkImageCopy region = {
         .srcSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
         .dstSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
         .extent = {4, 4, 1},
     };
-    VkImageMemoryBarrier to =
-        barrier_of(bench->all[0], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
-    VkImageMemoryBarrier from =
-        barrier_of(bench->all[0], VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    VkImageMemoryBarrier to = bench_gpu_barrier(bench->all[0], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+                                                VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    VkImageMemoryBarrier from = bench_gpu_barrier(bench->all[0], VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                                                  VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
     transition(commands, &to, 1);
     for (uint32_t i = 0; i < count; i++)
         vkCmdCopyImage(commands, bench->all[0], VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
@@ -354,13 +221,14 @@ static uint32_t record_copy(struct bench *bench, VkCommandBuffer commands)
     return count;
 }
 
-static uint32_t record_rendering(struct bench *bench, VkCommandBuffer commands)
+static uint32_t record_rendering(void *context, VkCommandBuffer commands)
 {
+    const struct bench *bench = context;
     const uint32_t count = 1000;
-    VkImageMemoryBarrier to = barrier_of(bench->all[0], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
-                                         VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
-    VkImageMemoryBarrier from = barrier_of(bench->all[0], VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
-                                           VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    VkImageMemoryBarrier to = bench_gpu_barrier(bench->all[0], VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+                                                VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+    VkImageMemoryBarrier from = bench_gpu_barrier(bench->all[0], VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+                                                  VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
     VkRenderingAttachmentInfo attachment = {
         .sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
         .imageView = bench->view,
@@ -383,8 +251,9 @@ static uint32_t record_rendering(struct bench *bench, VkCommandBuffer commands)
     return count;
 }
 
-static uint32_t record_dispatch(struct bench *bench, VkCommandBuffer commands)
+static uint32_t record_dispatch(void *context, VkCommandBuffer commands)
 {
+    const struct bench *bench = context;
     const uint32_t count = 1000;
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, bench->pipeline);
     for (uint32_t i = 0; i < count; i++)
@@ -392,8 +261,9 @@ static uint32_t record_dispatch(struct bench *bench, VkCommandBuffer commands)
     return count;
 }
 
-static uint32_t record_fill(struct bench *bench, VkCommandBuffer commands)
+static uint32_t record_fill(void *context, VkCommandBuffer commands)
 {
+    const struct bench *bench = context;
     const uint32_t count = 1000;
     for (uint32_t i = 0; i < count; i++)
         vkCmdFillBuffer(commands, bench->buffer, 0, 4, i);
@@ -402,113 +272,28 @@ static uint32_t record_fill(struct bench *bench, VkCommandBuffer commands)
 
 /* --- Measuring --- */
 
-static int counter_open(void)
-{
-    struct perf_event_attr attributes = {
-        .type = PERF_TYPE_HARDWARE,
-        .size = sizeof(attributes),
-        .config = PERF_COUNT_HW_INSTRUCTIONS,
-        .exclude_kernel = 1,
-        .exclude_hv = 1,
-    };
-    return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0);
-}
-
-struct sample {
-    double ns;
-    double instructions; /* negative: not counted */
-};
-
-struct meter {
-    int counter;
-    uint64_t instructions;
-    struct timespec start;
-};
-
-static void meter_start(struct meter *meter)
-{
-    if (meter->counter >= 0 &&
-        read(meter->counter, &meter->instructions, sizeof(uint64_t)) != sizeof(uint64_t))
-        meter->counter = -1;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &meter->start);
-}
-
-static struct sample meter_stop(struct meter *meter, uint32_t count)
-{
-    struct timespec end;
-    uint64_t instructions = 0;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-    if (meter->counter >= 0 &&
-        read(meter->counter, &instructions, sizeof(instructions)) != sizeof(instructions))
-        meter->counter = -1;
-    double ns =
-        (double)(end.tv_sec - meter->start.tv_sec) * 1e9 + (double)(end.tv_nsec - meter->start.tv_nsec);
-    return (struct sample){ns / count,
-                           meter->counter >= 0 ? (double)(instructions - meter->instructions) / count : -1};
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = ((const struct sample *)a)->ns, y = ((const struct sample *)b)->ns;
-    return (x > y) - (x < y);
-}
-
-typedef uint32_t (*recorder)(struct bench *bench, VkCommandBuffer commands);
-
-static struct sample measure_recording(struct bench *bench, recorder record)
-{
-    struct sample *samples = allocate(bench->rounds, sizeof(*samples));
-    struct meter meter = {.counter = counter_open()};
-    VkCommandPool pool = pool_create(bench);
-    VkCommandBuffer commands = commands_create(bench, pool);
-    for (uint32_t round = 0; round < bench->rounds; round++) {
-        begin(commands);
-        meter_start(&meter);
-        uint32_t count = record(bench, commands);
-        samples[round] = meter_stop(&meter, count);
-        check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
-        check(vkResetCommandBuffer(commands, 0), "vkResetCommandBuffer");
-    }
-    qsort(samples, bench->rounds, sizeof(*samples), compare);
-    struct sample median = samples[bench->rounds / 2];
-    vkDestroyCommandPool(bench->device, pool, NULL);
-    free(samples);
-    return median;
-}
-
 /* A command buffer that takes each image to another layout and back; `stripped`: and then one that needs it
  * in yet another. */
-static struct sample measure_submit(struct bench *bench, bool stripped)
+static struct bench_sample measure_submit(struct bench *bench, bool stripped)
 {
-    struct sample *samples = allocate(bench->rounds, sizeof(*samples));
-    struct meter meter = {.counter = counter_open()};
-    VkCommandBuffer commands[2] = {commands_create(bench, bench->pool), commands_create(bench, bench->pool)};
-    const uint32_t count = 64;
+    VkCommandBuffer commands[2];
     for (uint32_t c = 0; c < 2; c++) {
-        begin(commands[c]);
+        commands[c] = bench_gpu_create_commands(&bench->gpu, bench->gpu.pool);
+        bench_gpu_begin(commands[c]);
         for (uint32_t i = 0; i < bench->images; i++) {
             VkImageLayout other =
                 stripped && c ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
-            VkImageMemoryBarrier to = barrier_of(bench->all[i], other, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
-            VkImageMemoryBarrier back = barrier_of(bench->all[i], VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
-                                                   VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+            VkImageMemoryBarrier to =
+                bench_gpu_barrier(bench->all[i], other, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+            VkImageMemoryBarrier back = bench_gpu_barrier(bench->all[i], VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                                                          VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
             transition(commands[c], &to, 1);
             vkCmdFillBuffer(commands[c], bench->buffer, 0, 4, i);
             transition(commands[c], &back, 1);
         }
-        check(vkEndCommandBuffer(commands[c]), "vkEndCommandBuffer");
+        bench_gpu_end(commands[c]);
     }
-    for (uint32_t round = 0; round < bench->rounds; round++) {
-        meter_start(&meter);
-        for (uint32_t i = 0; i < count; i++)
-            submit(bench, commands[i % 2]);
-        samples[round] = meter_stop(&meter, count);
-        check(vkQueueWaitIdle(bench->queue), "vkQueueWaitIdle");
-    }
-    qsort(samples, bench->rounds, sizeof(*samples), compare);
-    struct sample median = samples[bench->rounds / 2];
-    free(samples);
-    return median;
+    return bench_measure_submit(&bench->gpu, bench->rounds, commands);
 }
 
 struct worker {
@@ -522,24 +307,24 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct bench *bench = worker->bench;
-    VkCommandPool pool = pool_create(bench);
-    VkCommandBuffer commands = commands_create(bench, pool);
+    VkCommandPool pool = bench_gpu_create_pool(&bench->gpu);
+    VkCommandBuffer commands = bench_gpu_create_commands(&bench->gpu, pool);
     struct timespec start, end;
     uint32_t count = 0;
     pthread_barrier_wait(worker->start);
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (uint32_t round = 0; round < bench->rounds; round++) {
-        begin(commands);
+        bench_gpu_begin(commands);
         count += record_alone(bench, commands);
-        check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
+        bench_gpu_end(commands);
     }
     clock_gettime(CLOCK_MONOTONIC, &end);
     worker->ns = ((double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec)) / count;
-    vkDestroyCommandPool(bench->device, pool, NULL);
+    vkDestroyCommandPool(bench->gpu.device, pool, NULL);
     return NULL;
 }
 
-static struct sample measure_threads(struct bench *bench)
+static struct bench_sample measure_threads(struct bench *bench)
 {
     struct worker workers[MAX_THREADS];
     pthread_barrier_t start;
@@ -548,30 +333,30 @@ static struct sample measure_threads(struct bench *bench)
     for (uint32_t i = 0; i < bench->threads; i++) {
         workers[i] = (struct worker){.bench = bench, .start = &start};
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
-            check(VK_ERROR_OUT_OF_HOST_MEMORY, "pthread_create");
+            bench_check(VK_ERROR_OUT_OF_HOST_MEMORY, "pthread_create");
     }
     for (uint32_t i = 0; i < bench->threads; i++) {
         pthread_join(workers[i].thread, NULL);
         sum += workers[i].ns;
     }
     pthread_barrier_destroy(&start);
-    return (struct sample){sum / bench->threads, -1};
+    return (struct bench_sample){sum / bench->threads, -1, 0};
 }
 
 static const struct {
     const char *name;
-    recorder record;
+    uint32_t (*record)(void *context, VkCommandBuffer commands);
 } kinds[] = {
     {"split", record_split}, {"joined", record_joined},       {"alone", record_alone},
     {"copy", record_copy},   {"rendering", record_rendering}, {"dispatch", record_dispatch},
     {"fill", record_fill},
 };
 
-static struct sample measure(struct bench *bench, const char *kind)
+static struct bench_sample measure(struct bench *bench, const char *kind)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (strcmp(kind, kinds[i].name) == 0)
-            return measure_recording(bench, kinds[i].record);
+            return bench_measure_recording(&bench->gpu, bench->rounds, kinds[i].record, bench);
     if (strcmp(kind, "submit") == 0 || strcmp(kind, "stripped") == 0)
         return measure_submit(bench, kind[1] == 't');
     if (strcmp(kind, "threads") == 0)
@@ -602,25 +387,22 @@ int main(int count, char **arguments)
     if (bench.alive < bench.images || bench.alive < SPLIT)
         bench.alive = bench.images > SPLIT ? bench.images : SPLIT;
     device_create(&bench);
-    bench.pool = pool_create(&bench);
     images_create(&bench);
     buffer_create(&bench);
     pipeline_create(&bench);
-    struct sample result = measure(&bench, kind);
-    printf("{\"kind\":\"%s\",\"ns\":%.1f,\"instructions\":%.1f}\n", kind, result.ns, result.instructions);
-    check(vkDeviceWaitIdle(bench.device), "vkDeviceWaitIdle");
-    vkDestroyImageView(bench.device, bench.view, NULL);
+    struct bench_sample result = measure(&bench, kind);
+    bench_print(kind, &result);
+    bench_gpu_wait(&bench.gpu);
+    vkDestroyImageView(bench.gpu.device, bench.view, NULL);
     for (uint32_t i = 0; i < bench.alive; i++) {
-        vkDestroyImage(bench.device, bench.all[i], NULL);
-        vkFreeMemory(bench.device, bench.memories[i], NULL);
+        vkDestroyImage(bench.gpu.device, bench.all[i], NULL);
+        vkFreeMemory(bench.gpu.device, bench.memories[i], NULL);
     }
-    vkDestroyPipeline(bench.device, bench.pipeline, NULL);
-    vkDestroyPipelineLayout(bench.device, bench.layout, NULL);
-    vkDestroyBuffer(bench.device, bench.buffer, NULL);
-    vkFreeMemory(bench.device, bench.buffer_memory, NULL);
-    vkDestroyCommandPool(bench.device, bench.pool, NULL);
-    vkDestroyDevice(bench.device, NULL);
-    vkDestroyInstance(bench.instance, NULL);
+    vkDestroyPipeline(bench.gpu.device, bench.pipeline, NULL);
+    vkDestroyPipelineLayout(bench.gpu.device, bench.layout, NULL);
+    vkDestroyBuffer(bench.gpu.device, bench.buffer, NULL);
+    vkFreeMemory(bench.gpu.device, bench.buffer_memory, NULL);
+    bench_gpu_finish(&bench.gpu);
     free(bench.all);
     free(bench.memories);
     return 0;

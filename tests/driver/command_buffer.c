@@ -81,7 +81,7 @@ void *command_append(struct command_buffer *buffer, enum command_id command, enu
         buffer->failed = true;
         return NULL;
     }
-    buffer->commands[buffer->count++] = (struct recorded_command){command, called, arguments};
+    buffer->commands[buffer->count++] = (struct recorded_command){command, called, arguments, NULL};
     return arguments;
 }
 
@@ -143,6 +143,7 @@ VkResult driver_vkAllocateCommandBuffers(VkDevice device, const VkCommandBufferA
         }
         buffer->base.finish = command_buffer_finish;
         buffer->base.children = object_list_of(device);
+        buffer->device = OBJECT(device, device);
         buffer->level = info->level;
         out[i] = HANDLE(VkCommandBuffer, buffer);
     }

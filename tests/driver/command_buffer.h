@@ -24,10 +24,12 @@ struct recorded_command {
     enum command_id command; /* the name under which the registry describes it */
     enum command_id called;  /* the name it was called by: the same, or an alias */
     void *arguments;         /* struct arguments_<command>, in the arena */
+    void *details;           /* what else is kept for the oracle, in the arena; NULL: nothing */
 };
 
 struct command_buffer {
     struct object base;
+    struct device *device;
     VkCommandBufferLevel level;
     struct arena arena;
     struct recorded_command *commands;

@@ -193,6 +193,8 @@ struct fault_violation {
     uint32_t subresources;  /* how many it is about */
     VkImageLayout expected; /* by the command */
     VkImageLayout actual;
+    int32_t set; /* of the shader's descriptor that it is about; -1: it isn't about one */
+    int32_t binding;
     const char *command; /* as it was called; static */
     char text[192];
 };

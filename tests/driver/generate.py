@@ -71,7 +71,8 @@ LIMITS = {
     "maxViewports": 16, "maxColorAttachments": 8, "maxFragmentOutputAttachments": 8, "maxPushConstantsSize": 256,
     "maxVertexInputAttributes": 32, "maxVertexInputBindings": 32, "maxVertexInputBindingStride": 2048,
     "maxVertexInputAttributeOffset": 2047, "maxVertexOutputComponents": 128, "maxFragmentInputComponents": 128,
-    "maxComputeWorkGroupInvocations": 1024, "maxStorageBufferRange": 1 << 30, "maxTexelBufferElements": 1 << 27,
+    "maxComputeWorkGroupCount": 65535, "maxComputeWorkGroupSize": 1024, "maxComputeWorkGroupInvocations": 1024,
+    "maxStorageBufferRange": 1 << 30, "maxTexelBufferElements": 1 << 27,
     "maxMemoryAllocationCount": 4096, "maxSamplerAllocationCount": 4000, "maxSamplerAnisotropy": 16,
     "maxClipDistances": 8, "maxCullDistances": 8, "maxCombinedClipAndCullDistances": 8, "maxTexelOffset": 7,
     "maxTexelGatherOffset": 31, "minTexelOffset": -8, "minTexelGatherOffset": -32, "minInterpolationOffset": -0.5,
@@ -530,6 +531,23 @@ class Records:
         # An array parameter is a pointer; the copy holds the elements themselves.
         return re.sub(r"^const ", "", p.declaration) if p.array else p.declaration
 
+    # "If descriptorType is ..., pImageInfo must be ...": the other pointers may be wild.
+    USED = {
+        "pImageInfo": "s->descriptorType <= VK_DESCRIPTOR_TYPE_STORAGE_IMAGE ||\n"
+                      "          s->descriptorType == VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT ||\n"
+                      "          s->descriptorType == VK_DESCRIPTOR_TYPE_SAMPLE_WEIGHT_IMAGE_QCOM ||\n"
+                      "          s->descriptorType == VK_DESCRIPTOR_TYPE_BLOCK_MATCH_IMAGE_QCOM",
+        "pBufferInfo": "s->descriptorType >= VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER &&\n"
+                       "          s->descriptorType <= VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC",
+        "pTexelBufferView": "s->descriptorType == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER ||\n"
+                            "          s->descriptorType == VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER",
+    }
+
+    def drop_unused(self, structure):
+        if structure.name != "VkWriteDescriptorSet":
+            return []
+        return [f"    if (!({condition}))\n        s->{name} = NULL;" for name, condition in self.USED.items()]
+
     def copy(self, member, scope, owner):
         """Statements that replace the pointer `scope``member` by a copy of what it points to."""
         target = scope + member.name
@@ -686,6 +704,7 @@ class Records:
         out.append("")
         for s in deep:
             out.append(f"static void deepen_{s.name}(struct arena *arena, {s.name} *s)\n{{")
+            out += self.drop_unused(s)
             for m in s.members:
                 lines = self.copy(m, "s->", s.members)
                 if m.name == "pNext" and not m.const:

@@ -4,6 +4,7 @@
 
 #include "command_buffer.h"
 #include "driver_records.h"
+#include "oracle_bound.h"
 #include "oracle_replay.h"
 
 /* --- What the application enabled --- */
@@ -54,6 +55,8 @@ static void violation_init(struct fault_violation *violation, const struct repla
 {
     *violation = (struct fault_violation){
         .kind = kind, .command = replay->command, .expected = LAYOUT_UNKNOWN, .actual = LAYOUT_UNKNOWN};
+    violation->set = replay->use ? (int32_t)replay->use->set : -1;
+    violation->binding = replay->use ? (int32_t)replay->use->binding : -1;
     snprintf(violation->text, sizeof(violation->text), "%s", text);
 }
 
@@ -100,6 +103,8 @@ static bool replay_secondaries(struct replay *replay, const struct recorded_comm
         return false;
     for (uint32_t i = 0; i < a->commandBufferCount; i++)
         replay_buffer(replay, command_buffer_from_handle(a->pCommandBuffers[i]));
+    /* "the state of the primary command buffer ... is undefined after" */
+    *replay->bound = (struct bound){0};
     return true;
 }
 
@@ -120,6 +125,10 @@ static bool replay_events(const struct replay *replay, const struct recorded_com
 
 static void replay_buffer(struct replay *replay, const struct command_buffer *buffer)
 {
+    struct bound *const outer = replay->bound;
+    struct bound bound = {0};
+
+    replay->bound = &bound;
     for (uint32_t i = 0; i < buffer->count; i++) {
         const struct recorded_command *command = &buffer->commands[i];
 
@@ -129,8 +138,9 @@ static void replay_buffer(struct replay *replay, const struct command_buffer *bu
         (void)(replay_barrier(replay, command) || replay_transfer(replay, command) ||
                replay_pass(replay, command) || replay_rendering(replay, command) ||
                replay_events(replay, command) || replay_secondaries(replay, command) ||
-               replay_shader(replay, command));
+               replay_bind(replay, command) || replay_shader(replay, command));
     }
+    replay->bound = outer;
 }
 
 void oracle_run(const struct queue *queue, struct command_buffer *const *buffers, uint32_t count)

@@ -5,8 +5,9 @@
  * Off by default; `oracle=1` or `oracle_file=` switch it on for devices created from then on. State of images
  * is guarded by the device's lock and made at an image's first use.
  *
- * Not judged: what shaders read and write, since the driver keeps no descriptors (oracle_shader.c is the
- * place for it); order between queues. */
+ * Of what shaders use, judged are the image descriptors that their code names for certain: not elements of an
+ * array by an index that isn't constant, nor PARTIALLY_BOUND ones, nor descriptor buffers. Not judged either:
+ * input attachments; order between queues. */
 #ifndef DRIVER_ORACLE_H
 #define DRIVER_ORACLE_H
 
@@ -26,7 +27,7 @@ struct oracle_device {
     bool separate_layouts; /* separateDepthStencilLayouts */
     bool local_read;       /* dynamicRenderingLocalRead */
     bool tile_image;       /* one of the shaderTileImage... features */
-    uint64_t shader_work;  /* draws, dispatches and traces executed so far */
+    uint64_t hidden_work;  /* commands executed so far whose shaders may write images that can't be told */
 };
 
 void oracle_device_init(struct device *device, const VkDeviceCreateInfo *info);

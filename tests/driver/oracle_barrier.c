@@ -29,10 +29,11 @@ static uint32_t buffer_count(const struct barriers *barriers)
 
 static VkImageMemoryBarrier2 image_barrier(const struct barriers *barriers, uint32_t index)
 {
-    const VkImageMemoryBarrier *old = &barriers->images[index];
+    const VkImageMemoryBarrier *old;
 
     if (barriers->info)
         return barriers->info->pImageMemoryBarriers[index];
+    old = &barriers->images[index];
     return (VkImageMemoryBarrier2){
         .srcStageMask = barriers->source_stages,
         .srcAccessMask = old->srcAccessMask,
@@ -340,6 +341,26 @@ static void check_inside_pass(const struct replay *replay, const struct barriers
     check_layouts_stay(replay, barriers);
 }
 
+/* VK_IMAGE_LAYOUT_RENDERING_LOCAL_READ, newer than some headers */
+#define LOCAL_READ ((VkImageLayout)1000232000)
+
+/* "... and the image member of any image memory barrier is used as an attachment in the current render pass
+ * instance, it must be in the VK_IMAGE_LAYOUT_RENDERING_LOCAL_READ or VK_IMAGE_LAYOUT_GENERAL layout". */
+static void check_attachment(const struct replay *replay, const VkImageMemoryBarrier2 *barrier)
+{
+    struct range_walk walk;
+
+    if (!rendering_uses_image(replay->rendering, barrier->image))
+        return;
+    range_walk_begin(&walk, barrier->image, &barrier->subresourceRange);
+    while (range_walk_next(&walk)) {
+        if (walk.at->layout != LOCAL_READ && walk.at->layout != VK_IMAGE_LAYOUT_GENERAL)
+            replay_violate_at(
+                replay, FAULT_ORACLE_PLACE, &walk, LOCAL_READ,
+                "a barrier inside dynamic rendering for an attachment that isn't for local reads");
+    }
+}
+
 /* "If neither the shaderTileImage... nor the dynamicRenderingLocalRead features are enabled, [it] must not be
  * called within a render pass instance started with vkCmdBeginRendering". */
 static void check_inside_rendering(const struct replay *replay, const struct barriers *barriers)
@@ -352,6 +373,11 @@ static void check_inside_rendering(const struct replay *replay, const struct bar
         replay_violate(replay, FAULT_ORACLE_PLACE, "an image or buffer barrier inside dynamic rendering");
     else
         check_layouts_stay(replay, barriers);
+    for (uint32_t i = 0; device->local_read && i < image_count(barriers); i++) {
+        const VkImageMemoryBarrier2 barrier = image_barrier(barriers, i);
+
+        check_attachment(replay, &barrier);
+    }
 }
 
 static void check_place(const struct replay *replay, const struct barriers *barriers,

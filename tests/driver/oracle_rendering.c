@@ -84,6 +84,23 @@ static void each_attachment(const struct replay *replay, const VkRenderingInfo *
         act(replay, info, stencil, VK_IMAGE_ASPECT_STENCIL_BIT);
 }
 
+static bool attachment_uses_image(const VkRenderingAttachmentInfo *attachment, VkImage image)
+{
+    const struct image_view *view = attachment ? OBJECT(image_view, attachment->imageView) : NULL;
+
+    return view && view->image == image;
+}
+
+bool rendering_uses_image(const VkRenderingInfo *info, VkImage image)
+{
+    for (uint32_t i = 0; i < info->colorAttachmentCount; i++) {
+        if (attachment_uses_image(&info->pColorAttachments[i], image))
+            return true;
+    }
+    return attachment_uses_image(info->pDepthAttachment, image) ||
+           attachment_uses_image(info->pStencilAttachment, image);
+}
+
 static void check_view(const struct replay *replay, VkImageView handle, VkImageLayout layout)
 {
     const struct image_view *view = OBJECT(image_view, handle);

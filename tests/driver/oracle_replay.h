@@ -6,7 +6,9 @@
 #include "oracle_state.h"
 #include "queue.h"
 
+struct bound;
 struct oracle_pass;
+struct shader_use;
 
 /* A render pass object's instance. */
 struct pass_instance {
@@ -26,6 +28,8 @@ struct replay {
     struct pass_instance instance;
     const VkRenderingInfo *rendering; /* of dynamic rendering; NULL: none is open */
     bool suspended;                   /* between a suspended and a resumed rendering */
+    struct bound *bound;              /* by the command buffer's commands so far */
+    const struct shader_use *use;     /* whose descriptor is being judged; NULL: it is something else */
 };
 
 /* A finding that isn't about an image. */
@@ -72,7 +76,8 @@ bool replay_barrier(const struct replay *replay, const struct recorded_command *
 bool replay_transfer(const struct replay *replay, const struct recorded_command *command);
 bool replay_pass(struct replay *replay, const struct recorded_command *command);
 bool replay_rendering(struct replay *replay, const struct recorded_command *command);
-bool replay_shader(const struct replay *replay, const struct recorded_command *command);
+bool replay_bind(struct replay *replay, const struct recorded_command *command);
+bool replay_shader(struct replay *replay, const struct recorded_command *command);
 
 /* oracle_pass.c: whether a barrier of these scopes may stand in the current subpass. */
 struct barrier_scopes {
@@ -83,6 +88,8 @@ struct barrier_scopes {
 bool pass_allows_barrier(const struct pass_instance *instance, const struct barrier_scopes *scopes);
 /* Whether the current subpass uses the image as an attachment. */
 bool pass_uses_image(const struct pass_instance *instance, VkImage image);
+/* oracle_rendering.c: whether dynamic rendering does. */
+bool rendering_uses_image(const VkRenderingInfo *info, VkImage image);
 
 /* oracle_stages.c */
 /* Those that a family with these capabilities lacks; bits that aren't known are left out. */

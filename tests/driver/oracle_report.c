@@ -105,16 +105,22 @@ uint32_t oracle_report_position(void)
 
 static void file_write(const struct fault_violation *violation)
 {
+    char descriptor[64] = "";
     char expected[LAYOUT_NAME_SIZE], actual[LAYOUT_NAME_SIZE];
     char line[768];
-    int length = snprintf(line, sizeof(line),
-                          "pid=%ld %s %s image=0x%" PRIx64 " aspect=0x%x mip=%" PRIu32 " layer=%" PRIu32
-                          " expected=%s actual=%s: %s\n",
-                          (long)getpid(), kind_name(violation->kind), violation->command, violation->image,
-                          (unsigned)violation->aspect, violation->mip, violation->layer,
-                          layout_name(violation->expected, expected), layout_name(violation->actual, actual),
-                          violation->text);
     ssize_t count;
+    int length;
+
+    if (violation->set >= 0)
+        snprintf(descriptor, sizeof(descriptor), " set=%" PRId32 " binding=%" PRId32, violation->set,
+                 violation->binding);
+    length = snprintf(line, sizeof(line),
+                      "pid=%ld %s %s image=0x%" PRIx64 " aspect=0x%x mip=%" PRIu32 " layer=%" PRIu32
+                      " expected=%s actual=%s%s: %s\n",
+                      (long)getpid(), kind_name(violation->kind), violation->command, violation->image,
+                      (unsigned)violation->aspect, violation->mip, violation->layer,
+                      layout_name(violation->expected, expected), layout_name(violation->actual, actual),
+                      descriptor, violation->text);
 
     do
         count = write(file, line, (size_t)length);

@@ -36,20 +36,114 @@ static VkDebugUtilsMessengerCreateInfoEXT messenger_info(struct scene *scene)
     };
 }
 
+/* Features that only some scenes have, chained. */
+struct shader_features {
+    VkPhysicalDeviceFeatures2 basic;
+    VkPhysicalDeviceMeshShaderFeaturesEXT mesh;
+    VkPhysicalDeviceMutableDescriptorTypeFeaturesEXT mutable;
+    VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT libraries;
+    VkPhysicalDeviceMultiDrawFeaturesEXT multi_draw;
+    VkPhysicalDeviceRayTracingPipelineFeaturesKHR ray_tracing;
+#if defined(VK_EXT_shader_object)
+    VkPhysicalDeviceShaderObjectFeaturesEXT objects;
+#endif
+#if defined(VK_KHR_dynamic_rendering_local_read)
+    VkPhysicalDeviceDynamicRenderingLocalReadFeaturesKHR local_read;
+#endif
+};
+
+static void chain(void *features, VkStructureType type, void **next)
+{
+    VkBaseOutStructure *link = features;
+
+    link->sType = type;
+    link->pNext = *next;
+    *next = link;
+}
+
+/* `newer`: also those that validation of 1.3.239 doesn't know. */
+static void shader_features_init(struct shader_features *f, bool newer, void **next)
+{
+    memset(f, 0, sizeof(*f));
+    f->basic.features.multiDrawIndirect = VK_TRUE;
+    f->basic.features.fragmentStoresAndAtomics = VK_TRUE;
+    f->basic.features.shaderSampledImageArrayDynamicIndexing = VK_TRUE;
+    f->basic.features.shaderStorageImageArrayDynamicIndexing = VK_TRUE;
+    f->mesh.meshShader = VK_TRUE;
+    f->mutable.mutableDescriptorType = VK_TRUE;
+    f->libraries.graphicsPipelineLibrary = VK_TRUE;
+    f->multi_draw.multiDraw = VK_TRUE;
+    f->ray_tracing.rayTracingPipeline = VK_TRUE;
+    f->ray_tracing.rayTracingPipelineTraceRaysIndirect = VK_TRUE;
+    chain(&f->basic, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, next);
+    chain(&f->mesh, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT, next);
+    chain(&f->mutable, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MUTABLE_DESCRIPTOR_TYPE_FEATURES_EXT, next);
+    chain(&f->libraries, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT, next);
+    chain(&f->multi_draw, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTI_DRAW_FEATURES_EXT, next);
+    chain(&f->ray_tracing, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_FEATURES_KHR, next);
+    if (!newer)
+        return;
+#if defined(VK_EXT_shader_object)
+    f->objects.shaderObject = VK_TRUE;
+    chain(&f->objects, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, next);
+#endif
+#if defined(VK_KHR_dynamic_rendering_local_read)
+    f->local_read.dynamicRenderingLocalRead = VK_TRUE;
+    chain(&f->local_read, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DYNAMIC_RENDERING_LOCAL_READ_FEATURES_KHR, next);
+#endif
+}
+
+static void descriptor_indexing(VkPhysicalDeviceVulkan12Features *features)
+{
+    features->descriptorIndexing = VK_TRUE;
+    features->shaderSampledImageArrayNonUniformIndexing = VK_TRUE;
+    features->descriptorBindingSampledImageUpdateAfterBind = VK_TRUE;
+    features->descriptorBindingStorageImageUpdateAfterBind = VK_TRUE;
+    features->descriptorBindingPartiallyBound = VK_TRUE;
+    features->descriptorBindingVariableDescriptorCount = VK_TRUE;
+    features->runtimeDescriptorArray = VK_TRUE;
+    features->bufferDeviceAddress = VK_TRUE;
+    features->drawIndirectCount = VK_TRUE;
+}
+
 static void create_device(struct scene *scene, const struct scene_options *options)
 {
     static const char *const layers[] = {"VK_LAYER_KHRONOS_validation"};
     static const char *const instance_extensions[] = {"VK_KHR_surface", "VK_EXT_headless_surface",
                                                       "VK_EXT_debug_utils"};
-    /* The second where both the headers and the driver's registry have it. */
     static const char *const device_extensions[] = {
         "VK_KHR_swapchain",
+    /* Where both the headers and the driver's registry have it. */
 #if defined(VK_EXT_host_image_copy)
         "VK_EXT_host_image_copy",
         "VK_KHR_copy_commands2",
-        "VK_KHR_format_feature_flags2"
+        "VK_KHR_format_feature_flags2",
+#define PLAIN_EXTENSIONS 4
+#else
+#define PLAIN_EXTENSIONS 1
+#endif
+        /* What shaders need is behind that, and behind it what validation of 1.3.239 doesn't know. */
+        "VK_KHR_push_descriptor",
+        "VK_EXT_mutable_descriptor_type",
+        "VK_EXT_mesh_shader",
+        "VK_KHR_pipeline_library",
+        "VK_EXT_graphics_pipeline_library",
+        "VK_EXT_multi_draw",
+        "VK_KHR_deferred_host_operations",
+        "VK_KHR_acceleration_structure",
+        "VK_KHR_ray_tracing_pipeline",
+#define SHADER_EXTENSIONS (PLAIN_EXTENSIONS + 9)
+#if defined(VK_EXT_shader_object)
+        "VK_EXT_shader_object",
+#endif
+#if defined(VK_KHR_dynamic_rendering_local_read)
+        "VK_KHR_dynamic_rendering_local_read",
+#endif
+#if defined(VK_KHR_maintenance6)
+        "VK_KHR_maintenance6",
 #endif
     };
+    struct shader_features shader_features;
     VkPhysicalDeviceVulkan13Features features13 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
         .synchronization2 = !options->synchronization1,
@@ -68,13 +162,20 @@ static void create_device(struct scene *scene, const struct scene_options *optio
         .layers = layers,
         .instance_extension_count = options->validated ? 3 : 2,
         .instance_extensions = instance_extensions,
-        .device_extension_count = sizeof(device_extensions) / sizeof(device_extensions[0]),
+        .device_extension_count = !options->shaders ? PLAIN_EXTENSIONS
+                                  : options->validated
+                                      ? SHADER_EXTENSIONS
+                                      : sizeof(device_extensions) / sizeof(device_extensions[0]),
         .device_extensions = device_extensions,
         .family_count = CLIENT_MAX_FAMILIES,
     };
     struct vulkan_client *c = &scene->client;
     uint32_t families;
 
+    if (options->shaders) {
+        shader_features_init(&shader_features, !options->validated, &features13.pNext);
+        descriptor_indexing(&features12);
+    }
     CHECK(vulkan_client_open(c));
     CHECK(vulkan_client_create_instance(c, &config));
     if (options->validated)

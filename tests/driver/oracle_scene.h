@@ -16,6 +16,7 @@ struct scene_options {
     bool validated;        /* VK_LAYER_KHRONOS_validation above the driver */
     bool synchronization1; /* the feature synchronization2 isn't enabled */
     bool joint_layouts;    /* neither is separateDepthStencilLayouts */
+    bool shaders;          /* what test_oracle_shader.c needs is enabled: features and extensions */
 };
 
 struct scene {

@@ -205,5 +205,5 @@ void subresource_discard(struct subresource *at, const struct device *device)
     if (at->defined)
         at->history = history_mix(at->history, CONTENT_DISCARD);
     at->defined = false;
-    at->discarded_at = device->oracle.shader_work;
+    at->discarded_at = device->oracle.hidden_work;
 }

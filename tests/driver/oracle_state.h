@@ -16,7 +16,7 @@ struct subresource {
     VkImageLayout released_old;
     VkImageLayout released_new;
     bool defined;          /* contents */
-    uint64_t discarded_at; /* oracle_device.shader_work when the contents were lost */
+    uint64_t discarded_at; /* oracle_device.hidden_work when the contents were lost */
     uint64_t history;      /* digest of everything that made the contents what they are */
 };
 
@@ -61,6 +61,7 @@ enum content_event {
     CONTENT_RENDER,
     CONTENT_RESOLVE,
     CONTENT_HOST,
+    CONTENT_SHADER,
 };
 
 /* A discard of what isn't defined is no event. `source` is mixed into the history. */

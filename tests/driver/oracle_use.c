@@ -53,11 +53,11 @@ static bool contents_are_known(const struct image *image)
            !(image->info.flags & shared) && !(image->info.usage & video);
 }
 
-/* A shader may have written them since they were lost. */
+/* A shader whose writes can't be told may have written them since they were lost. */
 static bool shader_may_have_written(const struct replay *replay, const struct range_walk *at)
 {
     return at->image->info.usage & VK_IMAGE_USAGE_STORAGE_BIT &&
-           replay->device->oracle.shader_work > at->at->discarded_at;
+           replay->device->oracle.hidden_work > at->at->discarded_at;
 }
 
 uint64_t use_read(const struct replay *replay, VkImage image, const VkImageSubresourceRange *range)

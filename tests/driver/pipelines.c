@@ -25,19 +25,6 @@ void pipeline_counters_reset(void)
     atomic_store(&misses, 0);
 }
 
-VkResult driver_vkCreateShaderModule(VkDevice device, const VkShaderModuleCreateInfo *info,
-                                     const VkAllocationCallbacks *allocator, VkShaderModule *out)
-{
-    struct hashed_object *module =
-        object_create(object_list_of(device), VK_OBJECT_TYPE_SHADER_MODULE, sizeof(*module));
-
-    if (!module)
-        return VK_ERROR_OUT_OF_HOST_MEMORY;
-    module->hash = hash_add(HASH_START, info->pCode, info->codeSize);
-    *out = HANDLE(VkShaderModule, module);
-    return VK_SUCCESS;
-}
-
 static uint64_t now_ns(void)
 {
     struct timespec now;
@@ -91,6 +78,11 @@ static uint64_t key_of(enum pipeline_kind kind, const void *info, bool *from_bin
     return pipeline_key(kind, info);
 }
 
+static void pipeline_finish(struct object *object)
+{
+    shader_uses_finish(&((struct pipeline *)object)->uses);
+}
+
 static VkResult create_one(const struct pipeline_job *job, const void *info, VkPipeline *out)
 {
     struct fault_record *record = &call_current()->record;
@@ -110,7 +102,10 @@ static VkResult create_one(const struct pipeline_job *job, const void *info, VkP
     pipeline = object_create(&job->device->objects, VK_OBJECT_TYPE_PIPELINE, sizeof(*pipeline));
     if (!pipeline)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
+    pipeline->base.finish = pipeline_finish;
     pipeline->key = key;
+    if (job->device->oracle.on)
+        pipeline_uses_scan(&pipeline->uses, job->kind, info);
     if (!from_binaries) {
         record->hits += hit;
         record->misses += !hit;

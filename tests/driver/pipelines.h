@@ -2,11 +2,20 @@
 #ifndef DRIVER_PIPELINES_H
 #define DRIVER_PIPELINES_H
 
+#include "shader_uses.h"
 #include "state_hash.h"
 
 struct pipeline {
     struct object base;
     uint64_t key;
+    struct shader_uses uses; /* of all its stages and libraries; none if the oracle is off */
+};
+
+/* VK_EXT_shader_object */
+struct shader {
+    struct object base;
+    VkShaderStageFlagBits stage;
+    struct shader_uses uses; /* none if the oracle is off */
 };
 
 #define RENDER_PASS_MAX_SUBPASSES 32
@@ -62,5 +71,8 @@ const void *pipeline_info_at(enum pipeline_kind kind, const void *infos, uint32_
 /* The stages of a create-info; *stages may be wild if *count is 0. */
 void pipeline_stages(enum pipeline_kind kind, const void *info, uint32_t *count,
                      const VkPipelineShaderStageCreateInfo **stages);
+
+/* shaders.c: what the stages and libraries of a create-info use. */
+void pipeline_uses_scan(struct shader_uses *uses, enum pipeline_kind kind, const void *info);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "fault_driver.h"
 #include "oracle_scene.h"
+#include "oracle_verdict.h"
 
 #define UNDEFINED VK_IMAGE_LAYOUT_UNDEFINED
 #define GENERAL VK_IMAGE_LAYOUT_GENERAL
@@ -1445,65 +1446,21 @@ static const struct sequence sequences[] = {
 };
 #define SEQUENCE_COUNT (sizeof(sequences) / sizeof(sequences[0]))
 
-/* The kinds there are, united. */
-static uint32_t kinds_found(void)
-{
-    uint32_t kinds = 0;
-
-    for (uint32_t bit = 1; bit & FAULT_ORACLE_ALL; bit <<= 1) {
-        if (fault_oracle_violations(bit))
-            kinds |= bit;
-    }
-    return kinds;
-}
-
-static void print_violations(void)
-{
-    struct fault_violation violation;
-
-    for (uint32_t i = 0; fault_oracle_violation(i, &violation); i++)
-        print_message("  %s: %s (kind 0x%x, mip %u, layer %u, expected %d, actual %d)\n", violation.command,
-                      violation.text, violation.kind, violation.mip, violation.layer, (int)violation.expected,
-                      (int)violation.actual);
-}
-
-static void configure(const char *text)
-{
-    char problem[256] = "";
-
-    assert_int_equal(fault_reset(), 0);
-    if (fault_configure(text, problem, sizeof(problem)))
-        fail_msg("fault_configure(\"%s\"): %s", text, problem);
-}
-
-/* 1 if a verdict is another than expected. */
-static uint32_t run_sequence(const struct sequence *sequence)
+/* Whether a verdict is another than expected. */
+static bool run_sequence(const struct sequence *sequence)
 {
     const struct scene_options options = {
         .validated = validated,
         .synchronization1 = sequence->options & SYNC1,
         .joint_layouts = sequence->options & JOINT,
     };
-    const bool faulty = sequence->expected & FAULT_ORACLE_RULES;
     struct scene scene;
-    uint32_t wrong = 0;
 
-    configure("oracle=1");
+    verdict_configure("oracle=1");
     scene_init(&scene, &options);
     sequence->run(&scene);
     scene_finish(&scene);
-    /* Validation swallows some of the commands that it complains about: then the driver doesn't see them. */
-    if (!validated && kinds_found() != sequence->expected) {
-        print_message("%s: expected kinds 0x%x, found 0x%x\n", sequence->name, sequence->expected,
-                      kinds_found());
-        print_violations();
-        wrong = 1;
-    }
-    if (validated && (scene.messages != 0) != faulty) {
-        print_message("%s: validation has %u messages\n", sequence->name, scene.messages);
-        wrong = 1;
-    }
-    return wrong;
+    return verdict_is_wrong(sequence->name, sequence->expected, validated ? &scene : NULL);
 }
 
 static void sequences_are_judged_right(void **state)
@@ -1523,7 +1480,7 @@ static void scene_start(struct scene *scene, const char *configuration)
 {
     const struct scene_options options = {0};
 
-    configure(configuration);
+    verdict_configure(configuration);
     scene_init(scene, &options);
 }
 
@@ -1751,7 +1708,7 @@ static void violations_are_written_to_the_file(void **state)
     scene_start(&s, configuration);
     mips_wrong(&s);
     scene_finish(&s);
-    configure("");
+    verdict_configure("");
     file = fdopen(descriptor, "r");
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof(line), file));

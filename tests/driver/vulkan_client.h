@@ -109,6 +109,32 @@
     X(vkCreateEvent)                                                                                         \
     X(vkDestroyEvent)                                                                                        \
     X(vkGetEventStatus)                                                                                      \
+    X(vkResetDescriptorPool)                                                                                 \
+    X(vkFreeDescriptorSets)                                                                                  \
+    X(vkCreateDescriptorUpdateTemplate)                                                                      \
+    X(vkDestroyDescriptorUpdateTemplate)                                                                     \
+    X(vkUpdateDescriptorSetWithTemplate)                                                                     \
+    X(vkCreateSampler)                                                                                       \
+    X(vkDestroySampler)                                                                                      \
+    X(vkGetBufferDeviceAddress)                                                                              \
+    X(vkCmdPushDescriptorSetKHR)                                                                             \
+    X(vkCmdPushDescriptorSetWithTemplateKHR)                                                                 \
+    X(vkCmdPushConstants)                                                                                    \
+    X(vkCmdBindIndexBuffer)                                                                                  \
+    X(vkCmdDrawIndexed)                                                                                      \
+    X(vkCmdDrawIndirect)                                                                                     \
+    X(vkCmdDrawIndexedIndirect)                                                                              \
+    X(vkCmdDrawIndirectCount)                                                                                \
+    X(vkCmdDrawIndexedIndirectCount)                                                                         \
+    X(vkCmdDrawMultiEXT)                                                                                     \
+    X(vkCmdDrawMultiIndexedEXT)                                                                              \
+    X(vkCmdDrawMeshTasksEXT)                                                                                 \
+    X(vkCmdDrawMeshTasksIndirectEXT)                                                                         \
+    X(vkCmdDrawMeshTasksIndirectCountEXT)                                                                    \
+    X(vkCmdDispatchIndirect)                                                                                 \
+    X(vkCmdDispatchBase)                                                                                     \
+    X(vkCmdTraceRaysKHR)                                                                                     \
+    X(vkCmdTraceRaysIndirectKHR)                                                                             \
     X(vkCreateFence)                                                                                         \
     X(vkDestroyFence)                                                                                        \
     X(vkGetFenceStatus)                                                                                      \

@@ -245,7 +245,8 @@ static void unknown_layout(const struct record_app *app, const struct record_vk 
     record_move(vk, cb, image_of(app, IMAGE_COLOR), ONE, SRC, GENERAL);
 }
 
-/* It isn't valid there, and who does it goes on as if it were. */
+/* It isn't valid there. Once that was seen, the next instance like it is held back, and the barrier goes before
+ * it. */
 static void moved_inside(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
 {
     begin_in(app, vk, cb, IMAGE_OTHER, ONE, DST);
@@ -281,7 +282,6 @@ static const struct {
     record_function record;
 } unknown[] = {
     {"unknown layout", unknown_layout},
-    {"moved inside", moved_inside},
     {"from outside", from_outside},
     {"shared memory", shared},
 };
@@ -352,6 +352,46 @@ static void waits_for_nothing(const struct record_app *app, const struct record_
 }
 
 /* Who doesn't know the layout doesn't know either who has written last. */
+static bool is_barrier(const char *name)
+{
+    return strncmp(name, "vkCmdPipelineBarrier", strlen("vkCmdPipelineBarrier")) == 0;
+}
+
+/* Whether some barrier stands behind the beginning of the render pass. */
+static bool has_barrier_inside(VkCommandBuffer cb)
+{
+    bool inside = false, found = false;
+    for (uint32_t i = 0; i < fault_command_count(cb); i++) {
+        const char *name = fault_command_name(cb, i);
+        inside |= strcmp(name, "vkCmdBeginRenderPass") == 0;
+        found |= inside && is_barrier(name);
+    }
+    return found;
+}
+
+static void run_moved_inside(void *context)
+{
+    struct record_app app;
+    record_app_open(&app, context);
+    pass = record_pass(&app, RECORD_FORMAT, VK_SAMPLE_COUNT_1_BIT, UNDEFINED, TARGET, SHADER, 0);
+    frame = record_framebuffer(&app, pass, app.views[VIEW_COLOR], 1);
+    struct recorded first = record_both(&app, moved_inside);
+    record_check_same(&first, "the first");
+    struct recorded second = record_both(&app, moved_inside);
+    CHECK(has_barrier_inside(first.got) && !has_barrier_inside(second.got));
+    record_run(&app, second.got, "the second");
+    vkDestroyFramebuffer(app.device, frame, NULL);
+    vkDestroyRenderPass(app.device, pass, NULL);
+    record_app_close(&app);
+}
+
+static void test_moved_inside(void **state)
+{
+    (void)state;
+    record_run_on_all(run_moved_inside);
+    CHECK(report_count("fault", "barrier inside a render pass that doesn't use the image") > 0);
+}
+
 static void run_widened(void *context)
 {
     const VkPipelineStageFlags2 clears = VK_PIPELINE_STAGE_2_CLEAR_BIT | VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
@@ -399,7 +439,7 @@ static void test_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARNESS_TEST(test_rewriting), HARNESS_TEST(test_rewriting_unmerged), HARNESS_TEST(test_unknown),
+        HARNESS_TEST(test_rewriting), HARNESS_TEST(test_rewriting_unmerged), HARNESS_TEST(test_unknown), HARNESS_TEST(test_moved_inside),
         HARNESS_TEST(test_widened),   HARNESS_TEST(test_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

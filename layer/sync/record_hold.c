@@ -1,0 +1,288 @@
+#include "sync/record_hold.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "sync/grow.h"
+#include "sync/layout.h"
+#include "sync/record.h"
+
+/* --- Remembering --- */
+
+#define TABLE_SIZE 4096 /* a power of two; where two meet, the later one counts anew */
+#define VAIN_LIMIT 2    /* an instance held so often in vain for an image isn't held for it any more */
+
+struct hold_table {
+    pthread_mutex_t lock;
+    struct {
+        uint64_t key;
+        uint8_t vain;
+    } entries[TABLE_SIZE];
+};
+
+struct hold_table *hold_table_create(void)
+{
+    struct hold_table *table = calloc(1, sizeof(*table));
+    if (table && pthread_mutex_init(&table->lock, NULL)) {
+        free(table);
+        return NULL;
+    }
+    return table;
+}
+
+void hold_table_destroy(struct hold_table *table)
+{
+    if (!table)
+        return;
+    pthread_mutex_destroy(&table->lock);
+    free(table);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+/* By creation ordinal: an address is used again. NULL: barriers inside of it, whatever the image. */
+static uint64_t key_of(uint64_t pass, const struct contract_image *image)
+{
+    uint64_t key = mix(pass, image ? image->image->ordinal + UINT64_C(1) : 0);
+    return key ? key : 1;
+}
+
+/* How often it was held in vain; -1: nothing is known. */
+static int vain_count(struct hold_table *table, uint64_t key)
+{
+    if (!table)
+        return -1;
+    uint64_t slot = key & (TABLE_SIZE - 1);
+    pthread_mutex_lock(&table->lock);
+    int count = table->entries[slot].key == key ? table->entries[slot].vain : -1;
+    pthread_mutex_unlock(&table->lock);
+    return count;
+}
+
+static void remember(struct hold_table *table, uint64_t key, bool vain)
+{
+    if (!table)
+        return;
+    pthread_mutex_lock(&table->lock);
+    uint64_t slot = key & (TABLE_SIZE - 1);
+    if (table->entries[slot].key != key) {
+        table->entries[slot].key = key;
+        table->entries[slot].vain = 0;
+    }
+    if (!vain)
+        table->entries[slot].vain = 0;
+    else if (table->entries[slot].vain < VAIN_LIMIT)
+        table->entries[slot].vain++;
+    pthread_mutex_unlock(&table->lock);
+}
+
+/* --- Which images --- */
+
+/* The layouts of descriptors that may refer to the image. Descriptors that are pushed aren't known before the
+ * instance begins. */
+static uint32_t described(const struct command_buffer *buffer, const struct image *image)
+{
+    uint32_t layouts = atomic_load_explicit(&image->described, memory_order_relaxed);
+    if (layouts || !atomic_load_explicit(&buffer->sync->pushes, memory_order_relaxed))
+        return layouts;
+    if (image->usage & VK_IMAGE_USAGE_SAMPLED_BIT)
+        layouts |= layout_bit(VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL) |
+                   layout_bit(VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL) | layout_bit(VK_IMAGE_LAYOUT_GENERAL);
+    if (image->usage & VK_IMAGE_USAGE_STORAGE_BIT)
+        layouts |= layout_bit(VK_IMAGE_LAYOUT_GENERAL);
+    return layouts;
+}
+
+struct asking {
+    const struct command_buffer *buffer;
+    const struct contract_image *image;
+    uint32_t layouts;
+    bool dirty;
+};
+
+/* Whether some descriptor would find it in another layout, and nothing says that the application means it so:
+ * the layout is no descriptor's at all, or a write is still to be made visible. */
+static bool is_dirty(const struct asking *asking, const struct contract_state *state, uint32_t aspect)
+{
+    VkImageLayout layout = state->access.layout;
+    if (!layout_matches_any(layout, asking->layouts, asking->image->aspects[aspect]))
+        return true;
+    return scope_writes(state->access.write.access) && (asking->layouts & ~layout_bit(layout));
+}
+
+static void ask(void *context, const struct subresource_range *range, const void *value)
+{
+    struct asking *asking = context;
+    const struct contract_state *state = value;
+    if (asking->dirty || !(state->need.flags & NEED_SET) || state->access.flags ||
+        command_buffer_is_all_attachment(asking->buffer, asking->image, range))
+        return;
+    for (uint32_t i = 0; range->aspects >> i; i++)
+        asking->dirty |= (range->aspects >> i & 1) && is_dirty(asking, state, i);
+}
+
+static bool is_image_dirty(const struct command_buffer *buffer, const struct contract_image *image,
+                           uint32_t layouts)
+{
+    struct asking asking = {buffer, image, layouts, false};
+    struct subresource_range all = subresource_range_all(&image->map.shape);
+    subresource_map_read(&image->map, &all, ask, &asking);
+    return asking.dirty;
+}
+
+/* What an instance is known by when it comes again: its attachments. */
+static uint64_t pass_key(const struct command_buffer *buffer)
+{
+    uint64_t key = mix(buffer->end_count, buffer->level);
+    for (uint32_t i = 0; i < buffer->end_count; i++) {
+        const struct pass_end *end = &buffer->ends[i];
+        key = mix(key, (uint64_t)end->image->image->ordinal << 32 | end->range.base_mip << 16 |
+                           end->range.base_layer);
+    }
+    return key;
+}
+
+static void want(struct hold *hold, const struct contract_image *image)
+{
+    if (hold->wanted_count == HOLD_WANTED)
+        return;
+    hold->wanted[hold->wanted_count].image = image;
+    hold->wanted[hold->wanted_count++].used = false;
+}
+
+/* An instance that came before and had a barrier inside for an image that it doesn't use. */
+static bool has_barriers_inside(struct command_buffer *buffer)
+{
+    struct hold *hold = &buffer->hold;
+    if (!atomic_load_explicit(&buffer->sync->barriers_inside, memory_order_relaxed))
+        return false;
+    if (!hold->pass)
+        hold->pass = pass_key(buffer);
+    int vain = vain_count(buffer->sync->holds, key_of(hold->pass, NULL));
+    if (vain < 0 || vain >= VAIN_LIMIT)
+        return false;
+    want(hold, NULL);
+    return true;
+}
+
+bool record_hold_is_wanted(struct command_buffer *buffer)
+{
+    struct hold *hold = &buffer->hold;
+    struct contract_image **link = &buffer->changed;
+    bool wanted = false;
+    hold->wanted_count = 0;
+    hold->pass = 0;
+    buffer->passes++;
+    if (buffer->sync->mode != SYNC_REPAIR || buffer->failed || !buffer->sync->follows_shaders)
+        return false;
+    while (*link) {
+        struct contract_image *image = *link;
+        uint32_t layouts = described(buffer, image->image);
+        bool attached = false;
+        for (uint32_t i = 0; i < buffer->end_count; i++)
+            attached |= buffer->ends[i].image == image;
+        bool dirty = layouts && is_image_dirty(buffer, image, layouts);
+        if (layouts && !dirty && !attached) {
+            image->changed = false;
+            *link = image->changed_next;
+            continue;
+        }
+        link = &image->changed_next;
+        if (!dirty)
+            continue;
+        if (!hold->pass)
+            hold->pass = pass_key(buffer);
+        if (vain_count(buffer->sync->holds, key_of(hold->pass, image)) >= VAIN_LIMIT)
+            continue;
+        want(hold, image);
+        wanted = true;
+    }
+    return has_barriers_inside(buffer) || wanted;
+}
+
+/* --- Holding --- */
+
+void record_hold_begin(struct command_buffer *buffer)
+{
+    buffer->hold.holds = true;
+    buffer->hold.opaque = false;
+    buffer->hold.used = false;
+    buffer->use_count = 0;
+    atomic_fetch_add_explicit(&buffer->sync->counters.passes_held, 1, memory_order_relaxed);
+}
+
+void record_hold_release(struct command_buffer *buffer)
+{
+    struct hold *hold = &buffer->hold;
+    bool in_vain = !hold->used;
+    hold->holds = false;
+    if (buffer->pending)
+        record_flush_pending(buffer);
+    body_replay(&hold->body, buffer->handle);
+    for (uint32_t i = 0; i < hold->wanted_count; i++) {
+        remember(buffer->sync->holds, key_of(hold->pass, hold->wanted[i].image), !hold->wanted[i].used);
+    }
+    if (in_vain)
+        atomic_fetch_add_explicit(&buffer->sync->counters.passes_held_in_vain, 1, memory_order_relaxed);
+    hold->wanted_count = 0;
+    buffer->use_count = 0;
+}
+
+void record_hold_give_up(struct command_buffer *buffer)
+{
+    record_hold_release(buffer);
+    atomic_fetch_add_explicit(&buffer->sync->counters.not_encoded, 1, memory_order_relaxed);
+}
+
+void record_hold_used(struct command_buffer *buffer, const struct contract_image *image)
+{
+    struct hold *hold = &buffer->hold;
+    hold->used = true;
+    for (uint32_t i = 0; i < hold->wanted_count; i++)
+        if (hold->wanted[i].image == image)
+            hold->wanted[i].used = true;
+}
+
+void record_hold_missed_barrier(struct command_buffer *buffer)
+{
+    atomic_store_explicit(&buffer->sync->barriers_inside, true, memory_order_relaxed);
+    record_hold_missed(buffer, NULL);
+}
+
+void record_hold_missed(struct command_buffer *buffer, const struct contract_image *image)
+{
+    uint64_t pass = buffer->hold.pass ? buffer->hold.pass : pass_key(buffer);
+    remember(buffer->sync->holds, key_of(pass, image), false);
+}
+
+/* --- Uses --- */
+
+/* Inside of an instance that isn't held nothing can be repaired, so that nobody asks. */
+void record_hold_add_use(struct command_buffer *buffer, const struct contract_image *image,
+                         const struct subresource_range *range)
+{
+    if (record_is_inside(buffer) && !buffer->hold.holds)
+        return;
+    if (grow(&buffer->uses, &buffer->use_capacity, buffer->use_count + 1, sizeof(buffer->uses[0])))
+        buffer->uses[buffer->use_count++] = (struct instance_use){image, *range};
+}
+
+void record_hold_end_command(struct command_buffer *buffer)
+{
+    if (!record_is_inside(buffer))
+        buffer->use_count = 0;
+}
+
+bool record_hold_has_used(const struct command_buffer *buffer, const struct contract_image *image,
+                          const struct subresource_range *range)
+{
+    for (uint32_t i = 0; i < buffer->use_count; i++)
+        if (buffer->uses[i].image == image &&
+            (!range || subresource_ranges_overlap(&buffer->uses[i].range, range)))
+            return true;
+    return false;
+}

@@ -1,0 +1,167 @@
+#include "sync/record_shader.h"
+
+#include "sync/grow.h"
+#include "sync/layout.h"
+#include "sync/record.h"
+#include "sync/record_hold.h"
+#include "sync/record_late.h"
+#include "sync/record_repair.h"
+#include "sync/shader.h"
+
+/* One command. */
+struct looking {
+    struct command_buffer *buffer;
+    enum sync_command command;
+};
+
+static void count(atomic_uint_fast64_t *counter)
+{
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* --- One image --- */
+
+static void use_part(const struct looking *looking, struct contract_image *part,
+                     const struct subresource_range *range, const struct use *use)
+{
+    struct command_buffer *buffer = looking->buffer;
+    struct transition_sink sink = record_repair_begin(buffer);
+    contract_use(part, range, use, &sink);
+    if (record_repair_is_needed(buffer)) {
+        record_repair_place(buffer, part, FINDING_MISSING_TRANSITION, buffer);
+        command_buffer_changed(buffer, part);
+    } else if (scope_writes(use->scope.access)) {
+        command_buffer_changed(buffer, part);
+    }
+    record_hold_add_use(buffer, part, range);
+}
+
+/* What is an attachment of the instance has that one's layout: whether it may be read here is the
+ * application's business. */
+static void use_around_attachments(const struct looking *looking, struct contract_image *part,
+                                   const struct subresource_range *range, const struct use *use)
+{
+    const struct command_buffer *buffer = looking->buffer;
+    struct subresource_range one = *range;
+    if (!command_buffer_is_attachment(buffer, part, range)) {
+        use_part(looking, part, range, use);
+        return;
+    }
+    one.mip_count = one.layer_count = 1;
+    for (uint32_t mip = 0; mip < range->mip_count; mip++)
+        for (uint32_t layer = 0; layer < range->layer_count; layer++) {
+            one.base_mip = range->base_mip + mip;
+            one.base_layer = range->base_layer + layer;
+            if (!command_buffer_is_attachment(buffer, part, &one))
+                use_part(looking, part, &one, use);
+        }
+}
+
+static void use_descriptor(const struct looking *looking, const struct descriptor *descriptor,
+                           const struct scope *scope)
+{
+    struct command_buffer *buffer = looking->buffer;
+    const struct image_view *view = image_view_find(buffer->sync, descriptor->view);
+    struct contract_image *part = view ? command_buffer_read_image(buffer, view->image) : NULL;
+    if (!part || layout_is_initial(descriptor->layout))
+        return;
+    struct use use = {descriptor->layout, (uint16_t)looking->command, (uint16_t)buffer->label, *scope};
+    struct subresource_range range = view->range;
+    if (record_has_one_layout(buffer, view->image) && layout_is_of_both(descriptor->layout))
+        range.aspects = subresource_range_all(&part->map.shape).aspects;
+    use_around_attachments(looking, part, &range, &use);
+}
+
+/* --- One set --- */
+
+static struct seen_set *seen_slot(struct bindings *bindings, VkDescriptorSet set, const void *uses)
+{
+    uint64_t key = (HANDLE_KEY(set) ^ (uint64_t)(uintptr_t)uses) * UINT64_C(0x9e3779b97f4a7c15);
+    return &bindings->seen[key >> 32 & (SEEN_SETS - 1)];
+}
+
+static void use_set(const struct looking *looking, VkDescriptorSet handle, const struct shader_uses *uses,
+                    const struct shader_set *used)
+{
+    struct command_buffer *buffer = looking->buffer;
+    struct seen_set *seen = seen_slot(&buffer->bindings, handle, used);
+    if (seen->set == handle && seen->uses == used && seen->changes == buffer->changes)
+        return;
+    struct descriptor_set *set = descriptor_set_find(buffer->sync, handle);
+    if (!set || set->layout->signature != used->signature) {
+        count(&buffer->sync->counters.unseen);
+        return;
+    }
+    for (uint32_t i = used->first; i < used->first + used->count; i++) {
+        const struct shader_use *use = &uses->uses[i];
+        if (use->slot >= set->slot_count)
+            continue;
+        if (use->late)
+            record_late_use(buffer, looking->command, set, use);
+        else
+            use_descriptor(looking, &set->slots[use->slot], &use->scope);
+    }
+    *seen = (struct seen_set){handle, used, buffer->changes};
+}
+
+static void use_pushed(const struct looking *looking, const struct pushed_set *pushed,
+                       const struct shader_uses *uses, const struct shader_set *used)
+{
+    if (pushed->layout->signature != used->signature)
+        return;
+    for (uint32_t i = used->first; i < used->first + used->count; i++)
+        use_descriptor(looking, &pushed->slots[uses->uses[i].slot], &uses->uses[i].scope);
+}
+
+/* --- The command --- */
+
+static void use_shaders(const struct looking *looking, const struct bind_point *point,
+                        const struct shader_uses *uses)
+{
+    struct command_buffer *buffer = looking->buffer;
+    if (!uses || uses->unknown)
+        count(&buffer->sync->counters.unseen);
+    if (!uses || uses->unknown || uses->weak)
+        buffer->hold.opaque = true;
+    for (uint32_t i = 0; uses && i < uses->set_count; i++) {
+        const struct bound_set *bound = &point->sets[uses->sets[i].number];
+        if (bound->pushed)
+            use_pushed(looking, bound->pushed, uses, &uses->sets[i]);
+        else if (bound->set)
+            use_set(looking, bound->set, uses, &uses->sets[i]);
+        else /* descriptor buffers */
+            record_shaders_unseen(buffer);
+    }
+}
+
+static bool has_shader_objects(const struct bind_point *point)
+{
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < SHADER_OBJECTS; i++)
+        any |= point->shaders[i];
+    return any != 0;
+}
+
+void record_shaders_changed(struct command_buffer *buffer, enum sync_command command,
+                            struct bind_point *point)
+{
+    struct looking looking = {buffer, command};
+    const struct device_sync *sync = buffer->sync;
+    if (buffer->failed || !sync->follows_shaders)
+        return;
+    if (point->pipeline || !has_shader_objects(point)) {
+        use_shaders(&looking, point, shader_uses_of_pipeline(sync, point->pipeline));
+    } else {
+        for (uint32_t i = 0; i < SHADER_OBJECTS; i++)
+            if (point->shaders[i])
+                use_shaders(&looking, point, handle_map_find(&sync->shaders, point->shaders[i]));
+    }
+    record_hold_end_command(buffer);
+    point->seen = buffer->changes;
+}
+
+void record_shaders_unseen(struct command_buffer *buffer)
+{
+    count(&buffer->sync->counters.unseen);
+    buffer->hold.opaque = true;
+}
