@@ -297,11 +297,12 @@ static bool record_outside(struct command_buffer *buffer, const struct record_ca
 }
 
 /* Image barriers that may not stand inside go before the instance; the call is then the rest. False where
- * nothing is left of it. */
+ * they were all of it. */
 static bool record_inside(struct command_buffer *buffer, struct record_call *call)
 {
     struct record_call before;
-    if (record_hoist(buffer, call, &before)) {
+    bool hoisted = record_hoist(buffer, call, &before);
+    if (hoisted) {
         buffer->counters.calls_in++;
         buffer->counters.images_in += before.image_count;
         if (record_outside(buffer, &before)) {
@@ -311,7 +312,7 @@ static bool record_inside(struct command_buffer *buffer, struct record_call *cal
         }
     }
     record_call_follow_inside(buffer, call);
-    return call->memory_count || call->buffer_count || call->image_count || !buffer->hold.holds;
+    return !hoisted || call->memory_count || call->buffer_count || call->image_count;
 }
 
 static bool record_barriers(struct command_buffer *buffer, struct record_call *call)
