@@ -349,6 +349,7 @@ static void begin_dynamic(const struct record_vk *vk, VkCommandBuffer cb, const 
                                        .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
                                        .storeOp = VK_ATTACHMENT_STORE_OP_STORE};
     VkRenderingInfo info = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+                            .pNext = target->chain,
                             .flags = secondaries ? VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT : 0u,
                             .renderArea = {{0, 0}, {1, 1}},
                             .layerCount = 1,
@@ -364,6 +365,7 @@ void shaders_begin(const struct record_vk *vk, VkCommandBuffer cb, enum shader_p
     VkSubpassContents contents =
         secondaries ? VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS : VK_SUBPASS_CONTENTS_INLINE;
     VkRenderPassBeginInfo info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+                                  .pNext = target->chain,
                                   .renderPass = target->pass,
                                   .framebuffer = target->frame,
                                   .renderArea = {{0, 0}, {1, 1}},
@@ -434,7 +436,7 @@ void shaders_dispatch(const struct record_vk *vk, VkCommandBuffer cb, VkPipeline
 
 /* --- What came of it --- */
 
-static uint32_t index_of(VkCommandBuffer cb, const char *name, uint32_t nth)
+uint32_t shaders_index(VkCommandBuffer cb, const char *name, uint32_t nth)
 {
     const void *found = record_find(cb, name, nth);
     uint32_t index = 0;
@@ -450,7 +452,7 @@ void shaders_check(const struct recorded *recorded, const char *what, uint32_t c
     uint32_t found = record_insertions(recorded, got, INSERTIONS_MAX);
     for (uint32_t i = 0; i < count && i < found; i++) {
         const struct shader_insertion *wanted = &expected[i];
-        CHECK_SAY(got[i].before == index_of(recorded->meant, wanted->before, wanted->nth),
+        CHECK_SAY(got[i].before == shaders_index(recorded->meant, wanted->before, wanted->nth),
                   "%s: barrier %u stands before command %u, %s", what, i, got[i].before,
                   fault_command_name(recorded->meant, got[i].before));
         CHECK_SAY(got[i].image == wanted->image && got[i].from == wanted->from && got[i].to == wanted->to,

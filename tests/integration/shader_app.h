@@ -83,6 +83,7 @@ struct shader_target {
     VkRenderPass pass; /* from UNDEFINED to TARGET; shader writes may be read, by a barrier inside */
     VkFramebuffer frame;
     VkImageSubresourceRange range;
+    const void *chain; /* of what begins it */
 };
 struct shader_target shaders_target(struct shaders *shaders, VkImage image, VkImageView view,
                                     VkImageSubresourceRange range, uint32_t side);
@@ -115,6 +116,8 @@ struct shader_insertion {
     VkImage image;
     VkImageLayout from, to;
 };
+/* The n-th command of a name; there is one. */
+uint32_t shaders_index(VkCommandBuffer cb, const char *name, uint32_t nth);
 /* Exactly these were inserted, in this order. */
 void shaders_check(const struct recorded *recorded, const char *what, uint32_t count,
                    const struct shader_insertion *expected);
