@@ -305,13 +305,215 @@ static void test_remembered(void **state)
     }
 }
 
+/* --- Attachments --- */
+
+static VkDescriptorSet out_set;
+
+static void draw_out(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    (void)app;
+    draw(vk, cb, out_set);
+    draw(vk, cb, set);
+    draw(vk, cb, out_set);
+}
+
+/* What is read while it is an attachment is the application's business. */
+static void run_feedback(void *context)
+{
+    struct record_app app;
+    record_app_open(&app, context);
+    open_objects(&app);
+    out_set = shaders_one(&shaders, out.view, SHADER);
+    for (kind = 0; kind < SHADER_PASSES; kind++) {
+        const struct shader_insertion wanted = {shaders_begin_name(kind), 1, source.image, TARGET, SHADER};
+        body = draw_out;
+        struct recorded recorded = record_both(&app, frame);
+        shaders_check(&recorded, "feedback", 1, &wanted);
+    }
+    close_objects(&app);
+}
+
+static void test_feedback(void **state)
+{
+    (void)state;
+    record_run_shaders_on_all(run_feedback);
+    CHECK_EQUAL(report_count("fault", ""), 0);
+}
+
+#define MIPS 4
+static struct shader_target mips[MIPS];
+static VkDescriptorSet before_sets[MIPS], whole_set; /* of the mip before; of all */
+
+static void draw_mips(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    for (uint32_t i = 0; i < MIPS; i++)
+        shaders_prepare(app, vk, cb, &mips[i]);
+    for (uint32_t i = 0; i < MIPS; i++) {
+        shaders_begin(vk, cb, kind, &mips[i], false);
+        if (i)
+            draw(vk, cb, before_sets[i]);
+        shaders_end(vk, cb, kind);
+    }
+}
+
+/* As before, but that the view names what is attached, too. */
+static void draw_whole(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    for (uint32_t i = 0; i < MIPS; i++)
+        shaders_prepare(app, vk, cb, &mips[i]);
+    shaders_begin(vk, cb, kind, &mips[1], false);
+    draw(vk, cb, whole_set);
+    shaders_end(vk, cb, kind);
+}
+
+static void check_mips(const struct record_app *app)
+{
+    struct insertion got[BARRIERS_MAX];
+    struct recorded recorded = record_both(app, draw_mips);
+    CHECK_EQUAL(record_insertions(&recorded, got, BARRIERS_MAX), MIPS - 1);
+    for (uint32_t i = 0; i < MIPS - 1; i++) {
+        CHECK_EQUAL(got[i].before, shaders_index(recorded.meant, shaders_begin_name(kind), i + 1));
+        CHECK(got[i].from == TARGET && got[i].to == SHADER);
+        CHECK(got[i].range.baseMipLevel == i && got[i].range.levelCount == 1 && got[i].range.layerCount == 1);
+    }
+    record_run(app, recorded.got, "mips");
+    recorded = record_both(app, draw_whole);
+    uint32_t count = record_insertions(&recorded, got, BARRIERS_MAX), levels = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        CHECK(got[i].from == TARGET && got[i].to == SHADER);
+        CHECK(got[i].range.baseMipLevel != 1);
+        levels += got[i].range.levelCount;
+    }
+    CHECK_EQUAL(levels, MIPS - 1);
+}
+
+static void run_mips(void *context)
+{
+    struct record_app app;
+    record_app_open(&app, context);
+    open_objects(&app);
+    for (uint32_t i = 0; i < MIPS; i++) {
+        const VkImageSubresourceRange range = {COLOR_BIT, i, 1, 0, 1};
+        VkImageView view = shaders_view(&shaders, app.images[IMAGE_ARRAY], range);
+        mips[i] = shaders_target(&shaders, app.images[IMAGE_ARRAY], view, range, RECORD_SIDE >> i);
+        if (i)
+            before_sets[i] = shaders_one(&shaders, mips[i - 1].view, SHADER);
+    }
+    const VkImageSubresourceRange all = {COLOR_BIT, 0, MIPS, 0, 1};
+    whole_set = shaders_one(&shaders, shaders_view(&shaders, app.images[IMAGE_ARRAY], all), SHADER);
+    for (kind = 0; kind < SHADER_PASSES; kind++)
+        check_mips(&app);
+    close_objects(&app);
+}
+
+static void test_mips(void **state)
+{
+    (void)state;
+    record_run_shaders_on_all(run_mips);
+    CHECK_EQUAL(report_count("fault", ""), 0);
+}
+
+/* --- What can't be held back --- */
+
+/* A structure that nobody knows. */
+static const VkBaseInStructure unknown_structure = {.sType = (VkStructureType)1999999000};
+
+static void unknown_label(const struct record_vk *vk, VkCommandBuffer cb)
+{
+    const VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+                                        .pNext = &unknown_structure,
+                                        .pLabelName = "unknown"};
+    vk->CmdInsertDebugUtilsLabelEXT(cb, &label);
+}
+
+static void unknown_then_draw(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    (void)app;
+    vk->CmdSetLineWidth(cb, 1);
+    unknown_label(vk, cb);
+    vk->CmdSetLineWidth(cb, 2);
+    draw(vk, cb, set);
+}
+
+static void draw_then_unknown(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    (void)app;
+    draw(vk, cb, set);
+    unknown_label(vk, cb);
+    draw(vk, cb, set);
+    vk->CmdSetLineWidth(cb, 2);
+}
+
+/* What was recorded so far goes down, and the rest as it comes. */
+static void run_not_encoded(void *context)
+{
+    struct record_app app;
+    record_app_open(&app, context);
+    open_objects(&app);
+    for (kind = 0; kind < SHADER_PASSES; kind++) {
+        const struct shader_insertion wanted = {shaders_begin_name(kind), 1, source.image, TARGET, SHADER};
+        body = draw_then_unknown;
+        struct recorded recorded = record_both(&app, frame);
+        shaders_check(&recorded, "drawn before", 1, &wanted);
+        record_run(&app, recorded.got, "drawn before");
+        body = unknown_then_draw;
+        recorded = record_both(&app, frame);
+        record_check_same(&recorded, "drawn after");
+    }
+    close_objects(&app);
+}
+
+static void test_not_encoded(void **state)
+{
+    (void)state;
+    record_run_shaders_on_all(run_not_encoded);
+    CHECK(report_count("fault", "inside a render pass") > 0);
+    CHECK_EQUAL(report_number("barriers", "not_encoded"), 6);
+    CHECK_EQUAL(report_number("barriers", "passes_held"), 6);
+    CHECK_EQUAL(report_number("barriers", "record_repairs"), 3);
+    CHECK_EQUAL(report_number("barriers", "reported"), 3);
+}
+
+static void just_draw(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    (void)app;
+    draw(vk, cb, set);
+}
+
+/* The begin itself can't be held, or what it means depends on the device mask. */
+static void run_begins(void *context)
+{
+    static const VkDeviceGroupRenderPassBeginInfo group = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_GROUP_RENDER_PASS_BEGIN_INFO, .deviceMask = 1};
+    const void *const chains[] = {&unknown_structure, &group};
+    struct record_app app;
+    record_app_open(&app, context);
+    open_objects(&app);
+    body = just_draw;
+    for (kind = 0; kind < SHADER_PASSES; kind++)
+        for (int i = 0; i < 2; i++) {
+            out.chain = chains[i];
+            struct recorded recorded = record_both(&app, frame);
+            record_check_same(&recorded, i ? "group" : "unknown");
+        }
+    close_objects(&app);
+}
+
+static void test_begins(void **state)
+{
+    (void)state;
+    record_run_shaders_on_all(run_begins);
+    CHECK_EQUAL(report_number("barriers", "passes_held"), 0);
+    CHECK_EQUAL(report_number("barriers", "passes"), 3 * 2 * 2);
+    CHECK_EQUAL(report_number("barriers", "reported"), 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARNESS_TEST(test_hoisted),
-        HARNESS_TEST(test_hoisted_unmerged),
-        HARNESS_TEST(test_kept_inside),
-        HARNESS_TEST(test_remembered),
+        HARNESS_TEST(test_hoisted),     HARNESS_TEST(test_hoisted_unmerged), HARNESS_TEST(test_kept_inside),
+        HARNESS_TEST(test_remembered),  HARNESS_TEST(test_feedback),         HARNESS_TEST(test_mips),
+        HARNESS_TEST(test_not_encoded), HARNESS_TEST(test_begins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
