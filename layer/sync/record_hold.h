@@ -27,7 +27,7 @@ bool record_hold_template(struct command_buffer *buffer, VkDescriptorUpdateTempl
 void record_hold_give_up(struct command_buffer *buffer);
 
 /* The command (outside of instances) or instance has used a range: it can't be had in another layout. */
-void record_hold_add_use(struct command_buffer *buffer, const struct contract_image *image,
+void record_hold_add_use(struct command_buffer *buffer, struct contract_image *image,
                          const struct subresource_range *range);
 void record_hold_end_command(struct command_buffer *buffer);
 /* Whether it has used some of it. `range` NULL: any of the image. */
