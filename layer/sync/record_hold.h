@@ -6,7 +6,7 @@
 #include "body_commands.h"
 #include "sync/command_buffer.h"
 
-/* Whether the instance is to be held back that is about to begin, and whose attachments are known: an image
+/* To be asked before every instance, whose attachments are known: whether it is to be held back. An image
  * that this command buffer left in a layout in which no descriptor refers to it may be read by its shaders.
  * If so, what begins it is to be put into hold.body, and then record_hold_begin() called. */
 bool record_hold_is_wanted(struct command_buffer *buffer);
