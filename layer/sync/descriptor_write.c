@@ -52,17 +52,17 @@ void descriptor_write(struct device_sync *sync, const struct descriptor_layout *
         binding = find_element(layout, binding, &element);
         if (!binding)
             return;
-        if (binding->slot == DESCRIPTOR_NO_SLOT || binding->slot + element >= slot_count)
+        if (binding->slot == DESCRIPTOR_NO_SLOT)
             continue;
-        struct descriptor *slot = &slots[binding->slot + element];
+        struct descriptor value = {0};
         if (is_image) {
             VkDescriptorImageInfo info;
             memcpy(&info, (const char *)infos + i * stride, sizeof(info));
-            *slot = (struct descriptor){info.imageView, info.imageLayout};
-            describe(sync, slot);
-        } else {
-            *slot = (struct descriptor){0};
+            value = (struct descriptor){info.imageView, info.imageLayout};
+            describe(sync, &value);
         }
+        if (binding->slot + element < slot_count)
+            slots[binding->slot + element] = value;
     }
 }
 
@@ -84,7 +84,7 @@ static void write_set(struct device_sync *sync, const VkWriteDescriptorSet *writ
 {
     struct descriptor_set *set = descriptor_set_find(sync, write->dstSet);
     /* Of a mutable binding a write changes the type, whatever is written. */
-    if (!set || !set->slot_count)
+    if (!set || !set->layout->slot_count)
         return;
     lock(set);
     descriptor_write(sync, set->layout, set->slots, set->slot_count, write->dstBinding,
@@ -266,7 +266,7 @@ void hook_UpdateDescriptorSetWithTemplate(struct device *self, PFN_vkUpdateDescr
     struct device_sync *sync = self->sync;
     struct descriptor_set *set = descriptor_set_find(sync, descriptorSet);
     const struct descriptor_template *update = descriptor_template_find(sync, descriptorUpdateTemplate);
-    if (set && update && set->slot_count) {
+    if (set && update && set->layout->slot_count) {
         lock(set);
         descriptor_template_write(sync, update, set->layout, set->slots, set->slot_count, pData);
         unlock(set);

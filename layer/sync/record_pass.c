@@ -148,8 +148,8 @@ static void begun(struct command_buffer *buffer)
 /* Where several devices take part, an instance isn't held: what is recorded depends on the device mask. */
 static bool wants_hold(struct command_buffer *buffer, const VkRenderPassBeginInfo *info)
 {
-    return !chain_find(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_RENDER_PASS_BEGIN_INFO) &&
-           record_hold_is_wanted(buffer);
+    return record_hold_is_wanted(buffer) &&
+           !chain_find(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_RENDER_PASS_BEGIN_INFO);
 }
 
 static void end(struct command_buffer *buffer)
