@@ -677,7 +677,7 @@ static const struct {
 static void print_case(const struct barrier_case *one, const char *more)
 {
     printf("%s %s%s%s%s\n", one->name, one->faults ? "faults" : "correct", more,
-           one->rendering ? " rendering" : "", one->hopeless ? " hopeless" : "");
+           one->rendering ? " rendering" : "", one->partly ? " partly" : "");
 }
 
 static void list_all(void)

@@ -11,7 +11,7 @@ struct barrier_case {
     void (*run)(struct kit *kit);
     bool swapchain;
     bool faults;    /* there is a faulty variant */
-    bool hopeless;  /* of whose faults not all can be repaired */
+    bool partly;    /* of the faults some can't be repaired and are only reported */
     bool rendering; /* there is a variant with dynamic rendering */
     uint32_t extras;
 };

@@ -293,6 +293,40 @@ static void one_set_changes(struct kit *kit)
     held_end(kit, &held);
 }
 
+/* The descriptor comes only inside the pass, by a write or by a push: when the pass begins, nothing says that
+ * its draws will read the picture. */
+static void descriptor_inside(struct kit *kit, bool push)
+{
+    struct picture source = picture(kit), out = picture(kit);
+    struct kit_pipeline pipeline = kit_pipeline(
+        kit, &(struct kit_pipeline_info){.shader = KIT_SAMPLE, .pass = out.target.pass, .push = push});
+    union kit_descriptor descriptor = kit_image_descriptor(kit, source.target.view, READ);
+    VkDescriptorSet set = push ? VK_NULL_HANDLE : kit_set(kit, &pipeline, NULL);
+    VkCommandBuffer commands = kit_begin(kit);
+    picture_paint(kit, commands, &source, 3);
+    kit_transition(kit, commands, out.image, KIT_COLOR, UNDEFINED, COLOR);
+    kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
+    kit_begin_target(commands, &out.target);
+    if (push)
+        kit_push(kit, commands, &pipeline, &descriptor);
+    else
+        kit_write(kit, &pipeline, set, 0, &descriptor);
+    kit_draw(commands, &pipeline, set);
+    kit_end_target(commands, &out.target);
+    kit_transition(kit, commands, out.image, KIT_COLOR, COLOR, SRC);
+    kit_run(kit, commands, out.image, 0, 0);
+}
+
+static void written_inside(struct kit *kit)
+{
+    descriptor_inside(kit, false);
+}
+
+static void pushed_inside(struct kit *kit)
+{
+    descriptor_inside(kit, true);
+}
+
 /* A draw samples the image, and a later one of the same pass reads it in GENERAL: no barrier helps both. */
 static void second_need(struct kit *kit)
 {
@@ -326,6 +360,7 @@ static void barrier_in_pass(struct kit *kit)
     struct picture out = picture(kit), after = picture(kit);
     struct kit_pipeline fill = kit_target_pipeline(kit, &out.target, KIT_FILL);
     struct kit_pipeline sample = kit_target_pipeline(kit, &after.target, KIT_SAMPLE);
+    VkDescriptorSet set = kit_image_set(kit, &sample, view, READ);
     VkCommandBuffer commands = kit_begin(kit);
     kit_transition(kit, commands, image, KIT_COLOR, UNDEFINED, DST);
     kit_upload(kit, commands, kit_buffer(kit, KIT_SIDE * KIT_SIDE * 4), image, 0, 0);
@@ -337,7 +372,7 @@ static void barrier_in_pass(struct kit *kit)
     if (!kit->options.correct)
         kit_transition(kit, commands, image, KIT_COLOR, DST, READ);
     kit_end_target(commands, &out.target);
-    picture_show(kit, commands, &after, &sample, kit_image_set(kit, &sample, view, READ));
+    picture_show(kit, commands, &after, &sample, set);
 }
 
 /* Both views of a multiview pass sample. */
@@ -461,13 +496,15 @@ static void subpasses(struct kit *kit)
     struct kit_pipeline sample = kit_target_pipeline(kit, &target, KIT_SAMPLE);
     struct kit_pipeline load =
         kit_pipeline(kit, &(struct kit_pipeline_info){.shader = KIT_LOAD_INPUT, .pass = pass, .subpass = 1});
+    VkDescriptorSet sampled = kit_image_set(kit, &sample, source.target.view, READ);
+    VkDescriptorSet loaded = kit_image_set(kit, &load, views[0], READ);
     VkCommandBuffer commands = kit_begin(kit);
     picture_paint(kit, commands, &source, 3);
     kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
     kit_begin_target(commands, &target);
-    kit_draw(commands, &sample, kit_image_set(kit, &sample, source.target.view, READ));
+    kit_draw(commands, &sample, sampled);
     vkCmdNextSubpass(commands, VK_SUBPASS_CONTENTS_INLINE);
-    kit_draw(commands, &load, kit_image_set(kit, &load, views[0], READ));
+    kit_draw(commands, &load, loaded);
     kit_end_target(commands, &target);
     kit_run(kit, commands, images[1], 0, 0);
 }
@@ -531,7 +568,13 @@ const struct barrier_case shader_body_cases[] = {
      .rendering = true,
      .extras = KIT_TRANSFORM_FEEDBACK},
     {.name = "body-one-set-changes", .run = one_set_changes, .faults = true, .rendering = true},
-    {.name = "body-second-need", .run = second_need, .faults = true, .hopeless = true, .rendering = true},
+    {.name = "body-written-inside", .run = written_inside, .faults = true, .partly = true, .rendering = true},
+    {.name = "body-pushed-inside",
+     .run = pushed_inside,
+     .faults = true,
+     .rendering = true,
+     .extras = KIT_PUSH_DESCRIPTORS},
+    {.name = "body-second-need", .run = second_need, .faults = true, .partly = true, .rendering = true},
     {.name = "L23-barrier-in-pass", .run = barrier_in_pass, .faults = true, .rendering = true},
     {.name = "body-multiview", .run = multiview, .faults = true, .rendering = true, .extras = KIT_MULTIVIEW},
     {.name = "body-subpasses", .run = subpasses, .faults = true},
