@@ -21,8 +21,11 @@ enum kit_extra {
     KIT_PRECISE_QUERIES = 1 << 7, /* occlusionQueryPrecise, pipelineStatisticsQuery */
     KIT_DEBUG_LABELS = 1 << 8,
     KIT_PRESENT_LAYOUT = 1 << 9, /* without a surface */
+    KIT_PARTIALLY_BOUND = 1 << 10,
+    KIT_DYNAMIC_INDEXING = 1 << 11, /* of sampled images */
+    KIT_FRAGMENT_STORES = 1 << 12,
 #ifdef VK_EXT_shader_object
-    KIT_SHADER_OBJECTS = 1 << 10,
+    KIT_SHADER_OBJECTS = 1 << 13,
 #endif
 };
 

@@ -76,6 +76,19 @@ static uint32_t add_core(struct kit_features *features, struct kit *kit)
         features->core12.descriptorBindingSampledImageUpdateAfterBind = VK_TRUE;
         found |= KIT_UPDATE_AFTER_BIND;
     }
+    if (wanted & KIT_PARTIALLY_BOUND && has12.descriptorBindingPartiallyBound) {
+        features->core12.descriptorIndexing = has12.descriptorIndexing;
+        features->core12.descriptorBindingPartiallyBound = VK_TRUE;
+        found |= KIT_PARTIALLY_BOUND;
+    }
+    if (wanted & KIT_DYNAMIC_INDEXING && has.features.shaderSampledImageArrayDynamicIndexing) {
+        features->core.features.shaderSampledImageArrayDynamicIndexing = VK_TRUE;
+        found |= KIT_DYNAMIC_INDEXING;
+    }
+    if (wanted & KIT_FRAGMENT_STORES && has.features.fragmentStoresAndAtomics) {
+        features->core.features.fragmentStoresAndAtomics = VK_TRUE;
+        found |= KIT_FRAGMENT_STORES;
+    }
     if (wanted & KIT_MULTIVIEW && has11.multiview) {
         features->core11.multiview = VK_TRUE;
         found |= KIT_MULTIVIEW;
@@ -126,11 +139,19 @@ bool kit_has(const struct kit *kit, uint32_t extras)
 const char *kit_lacks(const struct kit *kit)
 {
     static const char *const names[] = {
-        "push descriptors",   "update-after-bind",
-        "pipeline libraries", "conditional rendering",
-        "transform feedback", "2D views of 3D images",
-        "multiview",          "precise queries",
-        "debug labels",       "presents",
+        "push descriptors",
+        "update-after-bind",
+        "pipeline libraries",
+        "conditional rendering",
+        "transform feedback",
+        "2D views of 3D images",
+        "multiview",
+        "precise queries",
+        "debug labels",
+        "presents",
+        "PARTIALLY_BOUND",
+        "dynamic indices",
+        "stores in fragment shaders",
         "shader objects",
     };
     uint32_t missing = kit->options.extras & ~kit->extras;
