@@ -422,6 +422,17 @@ struct update {
     void (*make)(const struct record_app *app);
     VkImageLayout to; /* UNDEFINED: the source isn't used */
 };
+static void check_updates(const struct record_app *app, const struct update *tests, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        tests[i].make(app);
+        if (tests[i].to)
+            check_repaired(app, tests[i].name, tests[i].to);
+        else
+            check_left_alone(app, tests[i].name);
+    }
+}
+
 static const struct update updates[] = {
     {"written", written, SHADER},
     {"written away", written_away, UNDEFINED},
@@ -444,13 +455,7 @@ static void run_updates(void *context)
 {
     struct record_app app;
     open_objects(&app, context);
-    for (size_t i = 0; i < sizeof(updates) / sizeof(updates[0]); i++) {
-        updates[i].make(&app);
-        if (updates[i].to)
-            check_repaired(&app, updates[i].name, updates[i].to);
-        else
-            check_left_alone(&app, updates[i].name);
-    }
+    check_updates(&app, updates, sizeof(updates) / sizeof(updates[0]));
     close_objects(&app);
 }
 
@@ -530,11 +535,324 @@ static void test_push_templates(void **state)
     CHECK_EQUAL(report_count("fault", ""), 0);
 }
 
+/* --- Dispatches --- */
+
+static struct work converting(VkImageView view)
+{
+    struct work made = {.point = COMPUTE, .layout = shaders.convert_layout};
+    made.pipeline = shaders_compute(&shaders, made.layout, SHADER_CONVERT);
+    made.set = shaders_set(&shaders, shaders.convert);
+    shaders_write(&shaders, made.set, 0, 0, SAMPLED, view, SHADER);
+    shaders_write(&shaders, made.set, 1, 0, STORAGE, result_view, GENERAL);
+    return made;
+}
+
+static void run_dispatches(void *context)
+{
+    struct record_app app;
+    open_objects(&app, context);
+    work = converting(source.view);
+    for (kind = 0; kind < SHADER_PASSES; kind++)
+        check_repaired(&app, "dispatch", SHADER);
+    kind = PASS_1;
+    work = converting(third_view);
+    check_left_alone(&app, "another image");
+    /* Two descriptors that contradict each other: the first gets what it needs. */
+    work = two_images();
+    shaders_write(&shaders, work.set, 0, 0, SAMPLED, source.view, SHADER);
+    shaders_write(&shaders, work.set, 1, 0, STORAGE, source.view, GENERAL);
+    struct recorded recorded = record_both(&app, frame);
+    const struct shader_insertion wanted = {"vkCmdDispatch", 0, source.image, TARGET, SHADER};
+    shaders_check(&recorded, "contradiction", 1, &wanted);
+    close_objects(&app);
+}
+
+static void test_dispatches(void **state)
+{
+    (void)state;
+    record_run_shaders_on_all(run_dispatches);
+    CHECK_EQUAL(report_number("barriers", "record_repairs"), 4);
+    CHECK_EQUAL(report_number("barriers", "reported"), 1);
+}
+
+/* --- What can't be told --- */
+
+static void partially_bound(const struct record_app *app)
+{
+    const VkDescriptorSetLayoutBinding binding = shaders_binding(0, SAMPLED, 1);
+    const VkDescriptorBindingFlags flags = VK_DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT;
+    VkDescriptorSetLayout layout = shaders_set_layout(&shaders, 0, 1, &binding, &flags);
+    (void)app;
+    work = graphics(layout, SHADER_SAMPLE);
+    work.set = shaders_set(&shaders, layout);
+    shaders_write(&shaders, work.set, 0, 0, SAMPLED, source.view, SHADER);
+}
+
+static void chosen_while_running(const struct record_app *app)
+{
+    const VkDescriptorSetLayoutBinding array = shaders_binding(0, SAMPLED, 4);
+    VkDescriptorSetLayout layout = shaders_set_layout(&shaders, 0, 1, &array, NULL);
+    (void)app;
+    work = graphics(layout, SHADER_DYNAMIC);
+    work.set = shaders_set(&shaders, layout);
+    for (uint32_t i = 0; i < 4; i++)
+        shaders_write(&shaders, work.set, 0, i, SAMPLED, source.view, SHADER);
+}
+
+static void large(const struct record_app *app)
+{
+    const VkDescriptorSetLayoutBinding bindings[] = {
+        shaders_binding(0, SAMPLED, 1), shaders_binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1024)};
+    VkDescriptorSetLayout layout = shaders_set_layout(&shaders, 0, 2, bindings, NULL);
+    (void)app;
+    work = graphics(layout, SHADER_SAMPLE);
+    work.set = shaders_set(&shaders, layout);
+    shaders_write(&shaders, work.set, 0, 0, SAMPLED, source.view, SHADER);
+}
+
+/* As large as is looked at. */
+static void not_quite_large(const struct record_app *app)
+{
+    const VkDescriptorSetLayoutBinding bindings[] = {
+        shaders_binding(0, SAMPLED, 1), shaders_binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1023)};
+    VkDescriptorSetLayout layout = shaders_set_layout(&shaders, 0, 2, bindings, NULL);
+    (void)app;
+    work = graphics(layout, SHADER_SAMPLE);
+    work.set = shaders_set(&shaders, layout);
+    shaders_write(&shaders, work.set, 0, 0, SAMPLED, source.view, SHADER);
+}
+
+/* A structure that nobody knows. */
+static const VkBaseInStructure unknown_structure = {.sType = (VkStructureType)1999999000};
+
+static VkDescriptorSetLayout unknown_layout(void)
+{
+    const VkDescriptorSetLayoutBinding binding = shaders_binding(0, SAMPLED, 1);
+    const VkDescriptorSetLayoutCreateInfo info = {.sType =
+                                                      VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                                  .pNext = &unknown_structure,
+                                                  .bindingCount = 1,
+                                                  .pBindings = &binding};
+    VkDescriptorSetLayout layout;
+    CHECK_EQUAL(vkCreateDescriptorSetLayout(shaders.app->device, &info, NULL, &layout), VK_SUCCESS);
+    shaders_keep(&shaders, VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, (uint64_t)layout);
+    return layout;
+}
+
+static void unknown_pipeline_layout(const struct record_app *app)
+{
+    VkDescriptorSetLayout layout = unknown_layout();
+    (void)app;
+    work = graphics(layout, SHADER_SAMPLE);
+    work.set = shaders_set(&shaders, layout);
+    shaders_write(&shaders, work.set, 0, 0, SAMPLED, source.view, SHADER);
+}
+
+static void unknown_set(const struct record_app *app)
+{
+    written(app);
+    work.set = shaders_set(&shaders, unknown_layout());
+    shaders_write(&shaders, work.set, 0, 0, SAMPLED, source.view, SHADER);
+}
+
+/* What a set had before doesn't stand any more. */
+static void copied_from_unknown(const struct record_app *app)
+{
+    unknown_set(app);
+    VkDescriptorSet from = work.set;
+    written(app);
+    copy(app, from, 0, 0, work.set, 0, 0, 1);
+}
+
+static void never_written(const struct record_app *app)
+{
+    written(app);
+    work.set = shaders_set(&shaders, shaders.one);
+}
+
+static const struct update untold[] = {
+    {"not quite large", not_quite_large, SHADER},
+    {"partially bound", partially_bound, UNDEFINED},
+    {"chosen while running", chosen_while_running, UNDEFINED},
+    {"large", large, UNDEFINED},
+    {"unknown pipeline layout", unknown_pipeline_layout, UNDEFINED},
+    {"unknown set", unknown_set, UNDEFINED},
+    {"copied from an unknown set", copied_from_unknown, UNDEFINED},
+    {"never written", never_written, UNDEFINED},
+};
+
+static void run_untold(void *context)
+{
+    struct record_app app;
+    open_objects(&app, context);
+    check_updates(&app, untold, sizeof(untold) / sizeof(untold[0]));
+    close_objects(&app);
+}
+
+static void test_untold(void **state)
+{
+    (void)state;
+    record_run_shaders_on_all(run_untold);
+    CHECK_EQUAL(report_count("fault", ""), 0);
+    CHECK_EQUAL(report_number("barriers", "unseen"), 2);
+}
+
+/* --- Pipelines, however they were made --- */
+
+static struct work of_pipeline(VkPipeline pipeline)
+{
+    return (struct work){.point = GRAPHICS,
+                         .pipeline = pipeline,
+                         .layout = shaders.one_layout,
+                         .set = shaders_one(&shaders, source.view, SHADER)};
+}
+
+static void linked(const struct record_app *app)
+{
+    static const VkGraphicsPipelineLibraryFlagBitsEXT parts[] = {
+        VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT,
+        VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT,
+        VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT,
+        VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT,
+    };
+    VkPipeline libraries[4];
+    (void)app;
+    for (uint32_t i = 0; i < 4; i++) {
+        VkGraphicsPipelineCreateInfo *info =
+            shaders_graphics_info(&shaders, shaders.one_layout, SHADER_SAMPLE);
+        const VkGraphicsPipelineLibraryCreateInfoEXT part = {
+            .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT,
+            .pNext = (void *)(uintptr_t)info->pNext,
+            .flags = (VkGraphicsPipelineLibraryFlagsEXT)parts[i]};
+        info->pNext = &part;
+        info->flags = VK_PIPELINE_CREATE_LIBRARY_BIT_KHR;
+        info->stageCount = i == 1 || i == 2;
+        info->pStages += i == 2;
+        libraries[i] = shaders_create(&shaders, info);
+    }
+    const VkPipelineLibraryCreateInfoKHR all = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR,
+                                                .libraryCount = 4,
+                                                .pLibraries = libraries};
+    const VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+                                               .pNext = &all,
+                                               .layout = shaders.one_layout};
+    work = of_pipeline(shaders_create(&shaders, &info));
+}
+
+/* The module isn't an object. */
+static void with_inline_module(const struct record_app *app)
+{
+    VkGraphicsPipelineCreateInfo *info = shaders_graphics_info(&shaders, shaders.one_layout, SHADER_SAMPLE);
+    VkPipelineShaderStageCreateInfo stages[2] = {info->pStages[0], info->pStages[1]};
+    const VkShaderModuleCreateInfo code = shaders_code(SHADER_SAMPLE);
+    (void)app;
+    stages[1].module = VK_NULL_HANDLE;
+    stages[1].pNext = &code;
+    info->pStages = stages;
+    work = of_pipeline(shaders_create(&shaders, info));
+}
+
+static void with_identifier(const struct record_app *app)
+{
+    static const uint8_t identifier[32] = {1};
+    const VkPipelineShaderStageModuleIdentifierCreateInfoEXT known = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT,
+        .identifierSize = sizeof(identifier),
+        .pIdentifier = identifier};
+    VkGraphicsPipelineCreateInfo *info = shaders_graphics_info(&shaders, shaders.one_layout, SHADER_SAMPLE);
+    VkPipelineShaderStageCreateInfo stages[2] = {info->pStages[0], info->pStages[1]};
+    (void)app;
+    stages[1].module = VK_NULL_HANDLE;
+    stages[1].pNext = &known;
+    info->pStages = stages;
+    work = of_pipeline(shaders_create(&shaders, info));
+}
+
+/* Modules may go as soon as the pipeline is there. */
+static void without_module(const struct record_app *app)
+{
+    const VkShaderModuleCreateInfo code = shaders_code(SHADER_SAMPLE);
+    VkGraphicsPipelineCreateInfo *info = shaders_graphics_info(&shaders, shaders.one_layout, SHADER_SAMPLE);
+    VkPipelineShaderStageCreateInfo stages[2] = {info->pStages[0], info->pStages[1]};
+    CHECK_EQUAL(vkCreateShaderModule(app->device, &code, NULL, &stages[1].module), VK_SUCCESS);
+    info->pStages = stages;
+    work = of_pipeline(shaders_create(&shaders, info));
+    vkDestroyShaderModule(app->device, stages[1].module, NULL);
+}
+
+static const struct update pipelines[] = {
+    {"linked", linked, SHADER},
+    {"inline module", with_inline_module, SHADER},
+    {"module destroyed", without_module, SHADER},
+    {"identifier", with_identifier, UNDEFINED},
+};
+
+static void run_pipelines(void *context)
+{
+    struct record_app app;
+    open_objects(&app, context);
+    check_updates(&app, pipelines, sizeof(pipelines) / sizeof(pipelines[0]));
+    close_objects(&app);
+}
+
+static void test_pipelines(void **state)
+{
+    (void)state;
+    record_run_shaders_on_all(run_pipelines);
+    CHECK_EQUAL(report_count("fault", ""), 0);
+    CHECK_EQUAL(report_number("barriers", "unseen"), 1);
+}
+
+/* --- Sets that come and go --- */
+
+static void reuse_pool(const struct record_app *app, VkDescriptorPool pool, int way)
+{
+    if (way == 0)
+        CHECK_EQUAL(vkFreeDescriptorSets(app->device, pool, 1, &work.set), VK_SUCCESS);
+    else
+        CHECK_EQUAL(vkResetDescriptorPool(app->device, pool, 0), VK_SUCCESS);
+}
+
+/* Its handle may come back, and then has nothing of what it was. */
+static void run_life(void *context)
+{
+    struct record_app app;
+    open_objects(&app, context);
+    VkDescriptorPool kept = shaders.pool;
+    for (int way = 0; way < 3; way++) {
+        shaders.pool = shaders_pool(&shaders);
+        work = converting(source.view);
+        check_repaired(&app, "before", SHADER);
+        if (way < 2) {
+            reuse_pool(&app, shaders.pool, way);
+        } else {
+            shaders_destroy(&shaders, VK_OBJECT_TYPE_DESCRIPTOR_POOL, (uint64_t)shaders.pool);
+            shaders.pool = shaders_pool(&shaders);
+        }
+        work.set = shaders_set(&shaders, shaders.convert);
+        shaders_write(&shaders, work.set, 1, 0, STORAGE, result_view, GENERAL);
+        check_left_alone(&app, "not written yet");
+        shaders_write(&shaders, work.set, 0, 0, SAMPLED, third_view, SHADER);
+        check_left_alone(&app, "another image");
+        shaders_write(&shaders, work.set, 0, 0, SAMPLED, source.view, SHADER);
+        check_repaired(&app, "again", SHADER);
+        shaders.pool = kept;
+    }
+    close_objects(&app);
+}
+
+static void test_life(void **state)
+{
+    (void)state;
+    record_run_shaders_on_all(run_life);
+    CHECK_EQUAL(report_count("fault", ""), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARNESS_TEST(test_updates),
-        HARNESS_TEST(test_push_templates),
+        HARNESS_TEST(test_updates), HARNESS_TEST(test_push_templates), HARNESS_TEST(test_dispatches),
+        HARNESS_TEST(test_untold),  HARNESS_TEST(test_pipelines),      HARNESS_TEST(test_life),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
