@@ -61,11 +61,27 @@ static void destroy(VkDevice device, VkObjectType type, uint64_t handle)
 #undef DESTROY
 }
 
+void shaders_destroy(struct shaders *shaders, VkObjectType type, uint64_t handle)
+{
+    uint32_t i = 0;
+    while (shaders->kept[i].type != type || shaders->kept[i].handle != handle)
+        CHECK(++i < shaders->kept_count);
+    destroy(shaders->app->device, type, handle);
+    shaders->kept_count--;
+    for (; i < shaders->kept_count; i++)
+        shaders->kept[i] = shaders->kept[i + 1];
+}
+
+VkShaderModuleCreateInfo shaders_code(enum shader shader)
+{
+    return (VkShaderModuleCreateInfo){.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                      .codeSize = sources[shader].size,
+                                      .pCode = sources[shader].words};
+}
+
 static VkShaderModule create_module(struct shaders *shaders, enum shader shader)
 {
-    VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                     .codeSize = sources[shader].size,
-                                     .pCode = sources[shader].words};
+    VkShaderModuleCreateInfo info = shaders_code(shader);
     VkShaderModule module;
     CHECK_EQUAL(vkCreateShaderModule(shaders->app->device, &info, NULL, &module), VK_SUCCESS);
     shaders_keep(shaders, VK_OBJECT_TYPE_SHADER_MODULE, (uint64_t)module);

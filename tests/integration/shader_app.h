@@ -39,8 +39,12 @@ struct shaders {
 void shaders_open(struct shaders *shaders, const struct record_app *app);
 void shaders_close(struct shaders *shaders);
 
+VkShaderModuleCreateInfo shaders_code(enum shader shader);
+
 /* Destroyed by shaders_close(), in reverse order. */
 void shaders_keep(struct shaders *shaders, VkObjectType type, uint64_t handle);
+/* Now. */
+void shaders_destroy(struct shaders *shaders, VkObjectType type, uint64_t handle);
 
 /* --- Descriptors --- */
 
