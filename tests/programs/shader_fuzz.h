@@ -141,7 +141,7 @@ struct fuzz_options {
     uint32_t strip, spoil;
     bool sync2;
     bool strict; /* elements of arrays that aren't read are in their layout as well, which validation wants */
-    bool depth;  /* depth is sampled */
+    bool lavapipe; /* without what lavapipe 22.3 crashes on: unwritten descriptors, depth that is sampled */
 };
 
 struct fuzz {
@@ -199,8 +199,7 @@ struct fuzz_access {
 enum {
     FUZZ_DISCARD = 1, /* all of it is written, nothing of it read */
     FUZZ_KEEP = 2,    /* the layer can't know of the use, so that its barrier is never left out */
-    FUZZ_UNUSED = 4,  /* a barrier alone */
-    FUZZ_READY = 8,   /* claims: something else has brought it there */
+    FUZZ_READY = 4,   /* claims: something else has brought it there */
 };
 
 bool fuzz_is_color(const struct fuzz_image *image);
@@ -208,7 +207,13 @@ struct fuzz_part *fuzz_part(struct fuzz_image *image, uint32_t mip, uint32_t lay
 /* An image that may be used now. */
 struct fuzz_image *fuzz_any_image(struct fuzz *fuzz);
 
-/* The command that comes uses the range so: adds the barriers that it needs, and remembers the use. */
+/* Adds the barriers that a use of the range needs. */
+void fuzz_prepare(struct fuzz *fuzz, struct fuzz_image *image, struct kit_range range,
+                  const struct fuzz_access *access, uint32_t how);
+/* The command that comes uses it so: all barriers for it were added. */
+void fuzz_use(struct fuzz_image *image, struct kit_range range, const struct fuzz_access *access,
+              uint32_t how);
+/* Both. */
 void fuzz_need(struct fuzz *fuzz, struct fuzz_image *image, struct kit_range range,
                const struct fuzz_access *access, uint32_t how);
 /* Records the barriers that were added. */
@@ -287,8 +292,8 @@ void fuzz_bind(struct fuzz *fuzz, const struct fuzz_draw *draw, VkRenderPass pas
 
 /* --- shader_fuzz_pass.c --- */
 
-/* `can_execute`: secondary command buffers. */
-void fuzz_instance(struct fuzz *fuzz, bool can_execute);
+/* `primary`: what is recorded is a primary command buffer. */
+void fuzz_instance(struct fuzz *fuzz, bool primary);
 VkCommandBuffer fuzz_begin_secondary(struct fuzz *fuzz, const VkCommandBufferInheritanceInfo *inheritance,
                                      VkCommandBufferUsageFlags flags);
 

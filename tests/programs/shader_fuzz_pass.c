@@ -100,10 +100,10 @@ static bool comes_again(struct fuzz *fuzz, const struct instance *instance)
     return false;
 }
 
-static bool choose_attachments(struct fuzz *fuzz, struct instance *instance)
+static bool choose_attachments(struct fuzz *fuzz, struct instance *instance, bool may_be_legacy)
 {
     struct fuzz_pass_class *class = &instance->class;
-    class->legacy = fuzz_chance(fuzz, 50);
+    class->legacy = may_be_legacy && fuzz_chance(fuzz, 50);
     class->two_subpasses = class->legacy && fuzz_chance(fuzz, 35);
     class->dependencies = class->legacy && (class->two_subpasses || fuzz_chance(fuzz, 60));
     instance->color.view = find_attachment(fuzz, true, NULL);
@@ -395,16 +395,16 @@ static void record_subpass(struct fuzz *fuzz, const struct instance *instance, u
         record_inline(fuzz, instance, subpass, first, end);
 }
 
-static void record(struct fuzz *fuzz, const struct instance *instance, bool can_execute)
+static void record(struct fuzz *fuzz, const struct instance *instance, bool primary)
 {
-    bool secondary = can_execute && fuzz_chance(fuzz, 25);
+    bool secondary = primary && fuzz_chance(fuzz, 25);
     if (instance->class.legacy)
         begin_pass(fuzz, instance, secondary);
     else
         begin_rendering(fuzz, instance, secondary);
     record_subpass(fuzz, instance, 0, secondary);
     if (instance->class.two_subpasses) {
-        secondary = can_execute && fuzz_chance(fuzz, 25);
+        secondary = primary && fuzz_chance(fuzz, 25);
         vkCmdNextSubpass(fuzz->commands, secondary ? VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS
                                                    : VK_SUBPASS_CONTENTS_INLINE);
         record_subpass(fuzz, instance, 1, secondary);
@@ -445,12 +445,12 @@ static void leave(const struct instance *instance)
             fuzz_left_by_pass(all[i]->view->image, all[i]->view->range, all[i]->final);
 }
 
-void fuzz_instance(struct fuzz *fuzz, bool can_execute)
+void fuzz_instance(struct fuzz *fuzz, bool primary)
 {
     struct instance instance = {0};
     struct kit *kit = &fuzz->kit;
     if (kit->pass_count == KIT_MAX || kit->framebuffer_count == KIT_MAX ||
-        !choose_attachments(fuzz, &instance))
+        !choose_attachments(fuzz, &instance, primary))
         return;
     instance.plan.keep = comes_again(fuzz, &instance);
     instance.query = fuzz->query_count < KIT_MAX && fuzz_chance(fuzz, 15);
@@ -461,7 +461,7 @@ void fuzz_instance(struct fuzz *fuzz, bool can_execute)
     fuzz_plan_settle(fuzz, &instance.plan);
     if (instance.query)
         vkCmdResetQueryPool(fuzz->commands, fuzz->queries, fuzz->query_count, 1);
-    record(fuzz, &instance, can_execute);
+    record(fuzz, &instance, primary);
     fuzz->query_count += instance.query;
     leave(&instance);
 }

@@ -30,31 +30,51 @@ static bool writes(VkAccessFlags access)
                      VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT);
 }
 
+static bool overlap(const struct fuzz_claim *a, const struct fuzz_claim *b)
+{
+    return a->image == b->image && ranges_overlap(&a->range, &b->range);
+}
+
+/* A barrier for either is one for both. */
+static void share_stages(struct fuzz_claim *a, struct fuzz_claim *b)
+{
+    a->access.stages |= b->access.stages;
+    b->access.stages = a->access.stages;
+}
+
 bool fuzz_claim(struct fuzz_plan *plan, struct fuzz_image *image, struct kit_range range,
                 const struct fuzz_access *access, uint32_t how)
 {
+    struct fuzz_claim claim = {image, range, *access, how};
     if (plan->claim_count == FUZZ_CLAIMS)
         return false;
     for (uint32_t i = 0; i < plan->claim_count; i++) {
         const struct fuzz_claim *other = &plan->claims[i];
-        if (other->image == image && ranges_overlap(&other->range, &range) &&
-            (writes(other->access.access) || writes(access->access) ||
-             other->access.layout != access->layout))
+        if (overlap(other, &claim) && (writes(other->access.access) || writes(access->access) ||
+                                       other->access.layout != access->layout))
             return false;
     }
-    plan->claims[plan->claim_count++] = (struct fuzz_claim){image, range, *access, how};
+    for (uint32_t i = 0; i < plan->claim_count; i++)
+        if (overlap(&plan->claims[i], &claim))
+            share_stages(&plan->claims[i], &claim);
+    plan->claims[plan->claim_count++] = claim;
     return true;
 }
 
 void fuzz_plan_settle(struct fuzz *fuzz, const struct fuzz_plan *plan)
 {
+    uint32_t keep = plan->keep ? FUZZ_KEEP : 0;
     for (uint32_t i = 0; i < plan->claim_count; i++) {
         const struct fuzz_claim *claim = &plan->claims[i];
         if (!(claim->how & FUZZ_READY))
-            fuzz_need(fuzz, claim->image, claim->range, &claim->access,
-                      claim->how | (plan->keep ? FUZZ_KEEP : 0u));
+            fuzz_prepare(fuzz, claim->image, claim->range, &claim->access, claim->how | keep);
     }
     fuzz_flush(fuzz);
+    for (uint32_t i = 0; i < plan->claim_count; i++) {
+        const struct fuzz_claim *claim = &plan->claims[i];
+        if (!(claim->how & FUZZ_READY))
+            fuzz_use(claim->image, claim->range, &claim->access, claim->how | keep);
+    }
 }
 
 /* --- What a shader uses --- */
@@ -145,7 +165,7 @@ static bool can_use_shader(const struct fuzz *fuzz, const struct fuzz_pipeline_k
     if ((shader->reads == READS_INPUT) != (key->second_kind == FUZZ_INPUT))
         return false;
     if (shader->reads == READS_STENCIL)
-        return fuzz->options.depth;
+        return !fuzz->options.lavapipe;
     return shader->reads != READS_ELEMENT || kit_has(&fuzz->kit, KIT_DYNAMIC_INDEXING);
 }
 
@@ -267,7 +287,12 @@ static bool take_other(struct fuzz *fuzz, struct fuzz_plan *plan, struct fuzz_dr
                        VkPipelineStageFlags stages)
 {
     struct fuzz_draw other = {.key = {.kind = FUZZ_OTHER}};
-    const struct slot_uses uses = {.uses = {{.slot = FUZZ_SECOND, .stages = stages}}, .count = 1};
+    bool strict = fuzz->options.strict;
+    const struct slot_uses uses = {
+        .uses = {{.slot = FUZZ_FIRST, .stages = stages, .weak = true, .ignored = !strict},
+                 {.slot = FUZZ_SECOND, .stages = stages}},
+        .count = 2,
+    };
     draw->second = take_set(fuzz, plan, &other, &uses);
     return draw->second != NULL;
 }

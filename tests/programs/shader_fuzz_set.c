@@ -21,6 +21,7 @@ static const struct {
     [FUZZ_SEPARATE] = {7, 0, VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, FUZZ_FLAT},
     [FUZZ_STENCIL_MAP] = {10, 0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, FUZZ_STENCIL},
 };
+#define SAMPLER_BINDING 8
 #define BUFFER_BINDING 9
 
 enum fuzz_shape fuzz_slot_shape(enum fuzz_slot slot)
@@ -40,7 +41,7 @@ static bool can_hold(const struct fuzz *fuzz, enum fuzz_slot slot, const struct 
     if (slots[slot].shape == FUZZ_FLAT && view->shape == FUZZ_ATTACHMENT)
         return fuzz_is_color(view->image);
     return view->shape == slots[slot].shape &&
-           (fuzz->options.depth || fuzz_is_color(view->image) || slots[slot].shape == FUZZ_STENCIL);
+           (!fuzz->options.lavapipe || fuzz_is_color(view->image) || slots[slot].shape == FUZZ_STENCIL);
 }
 
 struct fuzz_ref fuzz_any_ref(struct fuzz *fuzz, enum fuzz_slot slot)
@@ -87,8 +88,8 @@ static VkDescriptorImageInfo info_of(const struct fuzz *fuzz, const struct fuzz_
 }
 
 struct writes {
-    VkWriteDescriptorSet writes[FUZZ_SLOTS + 1];
-    VkDescriptorImageInfo infos[FUZZ_SLOTS];
+    VkWriteDescriptorSet writes[FUZZ_SLOTS + 2];
+    VkDescriptorImageInfo infos[FUZZ_SLOTS], sampler;
     VkDescriptorBufferInfo buffer;
     uint32_t count;
 };
@@ -123,6 +124,18 @@ static void add_buffer(const struct fuzz *fuzz, struct writes *writes, const str
     };
 }
 
+static void add_sampler(const struct fuzz *fuzz, struct writes *writes)
+{
+    writes->sampler = (VkDescriptorImageInfo){.sampler = fuzz->sampler};
+    writes->writes[writes->count++] = (VkWriteDescriptorSet){
+        .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+        .dstBinding = SAMPLER_BINDING,
+        .descriptorCount = 1,
+        .descriptorType = VK_DESCRIPTOR_TYPE_SAMPLER,
+        .pImageInfo = &writes->sampler,
+    };
+}
+
 /* "consecutive binding updates": first and second in one write. */
 static void join_first_two(struct writes *writes, const struct fuzz_set *set)
 {
@@ -144,6 +157,8 @@ static void collect(struct fuzz *fuzz, struct writes *writes, const struct fuzz_
         join_first_two(writes, set);
     if (set->kind <= FUZZ_PUSH)
         add_buffer(fuzz, writes, set);
+    if (set->kind == FUZZ_PUSH)
+        add_sampler(fuzz, writes);
 }
 
 struct template_data {
@@ -207,14 +222,16 @@ static void write_by_copies(struct fuzz *fuzz, const struct fuzz_set *set)
     vkUpdateDescriptorSets(fuzz->kit.device, writes.count, writes.writes, writes.count, copies);
 }
 
-/* A part of what UPDATE_AFTER_BIND descriptors are to hold is written now wrongly, and rightly later. */
+/* A part of what UPDATE_AFTER_BIND descriptors are to hold is written now wrongly or not at all, and rightly
+ * later. Synchronization validation judges by what is there when the command is recorded. */
 static void put_off(struct fuzz *fuzz, struct fuzz_set *set)
 {
     for (enum fuzz_slot slot = FUZZ_FIRST; slot <= FUZZ_SECOND; slot++) {
         struct fuzz_ref right = set->refs[slot];
         if (!right.view || fuzz_chance(fuzz, 50))
             continue;
-        set->refs[slot] = fuzz_chance(fuzz, 50) ? fuzz_any_ref(fuzz, slot) : (struct fuzz_ref){0};
+        set->refs[slot] =
+            !fuzz->options.strict && fuzz_chance(fuzz, 50) ? fuzz_any_ref(fuzz, slot) : (struct fuzz_ref){0};
         fuzz->late_writes[fuzz->late_write_count++] = (struct fuzz_late_write){set, slot, right};
     }
 }
@@ -228,7 +245,7 @@ static void take_back(struct fuzz *fuzz, struct fuzz_set *set, uint32_t first)
 void fuzz_set_write(struct fuzz *fuzz, struct fuzz_set *set)
 {
     uint32_t first = fuzz->late_write_count;
-    if (set->kind <= FUZZ_PUSH && fuzz_chance(fuzz, 50))
+    if (set->kind <= FUZZ_PUSH && (fuzz->options.lavapipe || fuzz_chance(fuzz, 50)))
         fill(fuzz, set);
     if (set->kind == FUZZ_PUSH)
         return;
@@ -236,7 +253,8 @@ void fuzz_set_write(struct fuzz *fuzz, struct fuzz_set *set)
         put_off(fuzz, set);
     if (fuzz_chance(fuzz, 25))
         write_by_copies(fuzz, set);
-    else if (set->kind < FUZZ_PUSH && fuzz_chance(fuzz, 30))
+    else if (set->kind < FUZZ_PUSH && (!fuzz->options.strict || fuzz->late_write_count == first) &&
+             fuzz_chance(fuzz, 30))
         write_by_template(fuzz, set);
     else
         write_directly(fuzz, set);

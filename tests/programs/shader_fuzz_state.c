@@ -296,17 +296,27 @@ static void make_sure(struct fuzz *fuzz, struct fuzz_image *image, struct kit_ra
         }
 }
 
-void fuzz_need(struct fuzz *fuzz, struct fuzz_image *image, struct kit_range range,
-               const struct fuzz_access *access, uint32_t how)
+void fuzz_prepare(struct fuzz *fuzz, struct fuzz_image *image, struct kit_range range,
+                  const struct fuzz_access *access, uint32_t how)
 {
     if (how & FUZZ_KEEP)
         make_sure(fuzz, image, range, access->layout);
     add_barriers(fuzz, image, range, access, how);
-    if (how & FUZZ_UNUSED)
-        return;
+}
+
+void fuzz_use(struct fuzz_image *image, struct kit_range range, const struct fuzz_access *access,
+              uint32_t how)
+{
     for (uint32_t mip = range.mip; mip < range.mip + range.mips; mip++)
         for (uint32_t layer = range.layer; layer < range.layer + range.layers; layer++)
             remember_use(fuzz_part(image, mip, layer), access, how);
+}
+
+void fuzz_need(struct fuzz *fuzz, struct fuzz_image *image, struct kit_range range,
+               const struct fuzz_access *access, uint32_t how)
+{
+    fuzz_prepare(fuzz, image, range, access, how);
+    fuzz_use(image, range, access, how);
 }
 
 void fuzz_left_by_pass(struct fuzz_image *image, struct kit_range range, VkImageLayout layout)
