@@ -276,6 +276,39 @@ static void test_kept_inside(void **state)
     CHECK_EQUAL(report_count("fault", "barrier inside"), 3 * 3);
 }
 
+/* What may stand in an instance whose attachments' layouts aren't known, nor whether they have any. */
+static void move_out(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    const struct move move = {out.image, TARGET, TARGET};
+    (void)app;
+    barrier(vk, cb, false, 1, &move);
+    draw(vk, cb, set);
+}
+
+static void run_unknown_pass(void *context)
+{
+    struct record_app app;
+    record_app_open(&app, context);
+    open_objects(&app);
+    out.pass = shaders_pass(&shaders, &unknown_structure);
+    for (kind = PASS_1; kind <= PASS_2; kind++) {
+        const struct shader_insertion wanted = {shaders_begin_name(kind), 1, source.image, TARGET, SHADER};
+        body = move_out;
+        struct recorded recorded = record_both(&app, frame);
+        shaders_check(&recorded, "unknown pass", 1, &wanted);
+        record_run(&app, recorded.got, "unknown pass");
+    }
+    close_objects(&app);
+}
+
+static void test_unknown_pass(void **state)
+{
+    (void)state;
+    record_run_shaders_on_all(run_unknown_pass);
+    CHECK_EQUAL(report_count("repair", "barrier inside"), 0);
+    CHECK_EQUAL(report_count("fault", ""), 0);
+}
+
 /* --- Instances that are held for such barriers --- */
 
 static void move_third(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
@@ -546,7 +579,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HARNESS_TEST(test_hoisted),     HARNESS_TEST(test_hoisted_unmerged), HARNESS_TEST(test_kept_inside),
         HARNESS_TEST(test_remembered),  HARNESS_TEST(test_feedback),         HARNESS_TEST(test_mips),
-        HARNESS_TEST(test_not_encoded), HARNESS_TEST(test_begins),
+        HARNESS_TEST(test_not_encoded), HARNESS_TEST(test_begins),           HARNESS_TEST(test_unknown_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
