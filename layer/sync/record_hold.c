@@ -77,16 +77,15 @@ static void remember(struct hold_table *table, uint64_t key, bool vain)
 
 /* --- Which images --- */
 
-/* The layouts of descriptors that may refer to the image. Descriptors that are pushed aren't known before the
- * instance begins. */
+/* The layouts of descriptors that may refer to the image. Some programs push descriptors, or write sets, only
+ * when the instance has begun. */
 static uint32_t described(const struct command_buffer *buffer, const struct image *image)
 {
     uint32_t layouts = atomic_load_explicit(&image->described, memory_order_relaxed);
-    if (layouts || !atomic_load_explicit(&buffer->sync->pushes, memory_order_relaxed))
+    if (layouts || !atomic_load_explicit(&buffer->sync->unforeseen, memory_order_relaxed))
         return layouts;
     if (image->usage & VK_IMAGE_USAGE_SAMPLED_BIT)
-        layouts |= layout_bit(VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL) |
-                   layout_bit(VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL) | layout_bit(VK_IMAGE_LAYOUT_GENERAL);
+        layouts |= layout_bit(VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL);
     if (image->usage & VK_IMAGE_USAGE_STORAGE_BIT)
         layouts |= layout_bit(VK_IMAGE_LAYOUT_GENERAL);
     return layouts;
@@ -99,14 +98,10 @@ struct asking {
     bool dirty;
 };
 
-/* Whether some descriptor would find it in another layout, and nothing says that the application means it so:
- * the layout is no descriptor's at all, or a write is still to be made visible. */
+/* Whether some descriptor would find it in another layout. */
 static bool is_dirty(const struct asking *asking, const struct contract_state *state, uint32_t aspect)
 {
-    VkImageLayout layout = state->access.layout;
-    if (!layout_matches_any(layout, asking->layouts, asking->image->aspects[aspect]))
-        return true;
-    return scope_writes(state->access.write.access) && (asking->layouts & ~layout_bit(layout));
+    return !layout_matches_all(state->access.layout, asking->layouts, asking->image->aspects[aspect]);
 }
 
 static void ask(void *context, const struct subresource_range *range, const void *value)
@@ -289,6 +284,9 @@ void record_hold_missed_barrier(struct command_buffer *buffer)
 void record_hold_missed(struct command_buffer *buffer, const struct contract_image *image)
 {
     uint64_t pass = buffer->hold.pass ? buffer->hold.pass : pass_key(buffer);
+    /* It was dirty, but no descriptor referred to it when the instance began. */
+    if (image && image->changed && !image->judged)
+        atomic_store_explicit(&buffer->sync->unforeseen, true, memory_order_relaxed);
     remember(buffer->sync->holds, key_of(pass, image), false);
 }
 
