@@ -104,7 +104,7 @@ struct command_buffer {
     struct pass_end *ends; /* in the arena */
 
     /* What is bound, and when shaders' uses have to be looked at again: `changes` counts whatever may have
-     * changed the state of an image. */
+     * changed the state of an image, and instances that are held back. */
     struct bindings bindings;
     uint64_t changes;
     struct contract_image *changed; /* list through changed_next */

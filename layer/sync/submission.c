@@ -285,14 +285,48 @@ static void widen(const struct submission *submission, const struct image *image
     }
 }
 
+static struct descriptor read_descriptor(const struct late_use *late)
+{
+    struct descriptor descriptor = {0};
+    pthread_mutex_lock(&late->set->lock);
+    if (late->slot < late->set->slot_count)
+        descriptor = late->set->slots[late->slot];
+    pthread_mutex_unlock(&late->set->lock);
+    return descriptor;
+}
+
+/* Whether some of it is read through a descriptor that counts at submit, in front of `end`. */
+static bool reads_late(const struct command_buffer *buffer, const struct late_use *end,
+                       const struct image *image, const struct subresource_range *range)
+{
+    for (const struct late_use *late = buffer->bindings.late; late != end; late = late->next) {
+        const struct image_view *view = image_view_find(buffer->sync, read_descriptor(late).view);
+        if (view && view->image == image && subresource_ranges_overlap(&view->range, range))
+            return true;
+    }
+    return false;
+}
+
 /* Between a suspended rendering and its resumption there is no place for a repair. The one before all of it
- * will do only if nothing in between touches the image. */
-static bool has_place(const struct submission *submission, const struct image *image)
+ * will do only if nothing in between touches the image. Nor is there one where the same command buffer reads
+ * it otherwise. */
+static bool has_place(const struct submission *submission, const struct image *image,
+                      const struct subresource_range *range)
 {
     for (uint32_t i = 0; i < submission->chain_count; i++)
-        if (contract_find(&submission->chain[i]->contract, image))
+        if (contract_find(&submission->chain[i]->contract, image) ||
+            reads_late(submission->chain[i], NULL, image, range))
             return false;
-    return submission->patchable;
+    return submission->patchable &&
+           !(submission->late && reads_late(submission->buffer, submission->late, image, range));
+}
+
+static bool have_place(const struct submission *submission, const struct image *image, uint32_t first)
+{
+    for (uint32_t i = first; i < submission->repair_count; i++)
+        if (!has_place(submission, image, &submission->repairs[i].transition.range))
+            return false;
+    return true;
 }
 
 static bool names_both_aspects(const struct submission *submission, const struct image *image)
@@ -316,7 +350,7 @@ static void place(struct submission *submission, const struct contract_image *co
         submission->repair_count = first;
         return;
     }
-    if (has_place(submission, image) &&
+    if (have_place(submission, image, first) &&
         (!names_both_aspects(submission, image) || submission_unite_aspects(submission, contract, first)))
         return;
     for (uint32_t i = first_finding; i < submission->finding_count; i++)
@@ -373,16 +407,6 @@ static void use_image(struct submission *submission, const struct contract_image
 }
 
 /* --- Descriptors that are read now --- */
-
-static struct descriptor read_descriptor(const struct late_use *late)
-{
-    struct descriptor descriptor = {0};
-    pthread_mutex_lock(&late->set->lock);
-    if (late->slot < late->set->slot_count)
-        descriptor = late->set->slots[late->slot];
-    pthread_mutex_unlock(&late->set->lock);
-    return descriptor;
-}
 
 /* A contract that is made up of one use, of what the command buffer itself leaves alone. */
 struct late_contract {
@@ -451,8 +475,9 @@ void submission_use_buffer(struct submission *submission, const struct command_b
     submission->buffer = buffer;
     if (!submission->chain_count)
         submission->position = index;
-    for (const struct late_use *late = buffer->bindings.late; late; late = late->next)
-        use_late(submission, buffer, late);
+    for (submission->late = buffer->bindings.late; submission->late;
+         submission->late = submission->late->next)
+        use_late(submission, buffer, submission->late);
     for (const struct contract_image *image = buffer->contract.first; image; image = image->next)
         use_image(submission, image);
     follow_chain(submission, buffer);
@@ -461,6 +486,7 @@ void submission_use_buffer(struct submission *submission, const struct command_b
 void submission_use_present(struct submission *submission, const struct contract_image *image)
 {
     submission->buffer = NULL;
+    submission->late = NULL;
     submission->position = 0;
     use_image(submission, image);
 }

@@ -301,7 +301,7 @@ VkImageView shaders_view(struct shaders *shaders, VkImage image, VkImageSubresou
     return view;
 }
 
-static VkRenderPass create_pass(struct shaders *shaders)
+VkRenderPass shaders_pass(struct shaders *shaders, const void *chain)
 {
     const VkAttachmentDescription attachment = {.format = RECORD_FORMAT,
                                                 .samples = VK_SAMPLE_COUNT_1_BIT,
@@ -319,6 +319,7 @@ static VkRenderPass create_pass(struct shaders *shaders)
                                         VK_ACCESS_SHADER_READ_BIT,
                                         VK_DEPENDENCY_BY_REGION_BIT};
     const VkRenderPassCreateInfo info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+                                         .pNext = chain,
                                          .attachmentCount = 1,
                                          .pAttachments = &attachment,
                                          .subpassCount = 1,
@@ -335,7 +336,7 @@ struct shader_target shaders_target(struct shaders *shaders, VkImage image, VkIm
                                     VkImageSubresourceRange range, uint32_t side)
 {
     struct shader_target target = {.image = image, .view = view, .range = range};
-    target.pass = create_pass(shaders);
+    target.pass = shaders_pass(shaders, NULL);
     VkFramebufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
                                     .renderPass = target.pass,
                                     .attachmentCount = 1,

@@ -89,6 +89,7 @@ struct shader_target {
     VkImageSubresourceRange range;
     const void *chain; /* of what begins it */
 };
+VkRenderPass shaders_pass(struct shaders *shaders, const void *chain); /* of the create-info */
 struct shader_target shaders_target(struct shaders *shaders, VkImage image, VkImageView view,
                                     VkImageSubresourceRange range, uint32_t side);
 VkImageView shaders_view(struct shaders *shaders, VkImage image, VkImageSubresourceRange range);

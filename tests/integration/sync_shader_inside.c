@@ -276,6 +276,80 @@ static void test_kept_inside(void **state)
     CHECK_EQUAL(report_count("fault", "barrier inside"), 3 * 3);
 }
 
+static struct shader_target external;
+
+/* Two instances whose attachment isn't tracked, so that the second begins as the first has left everything.
+ * The source is in SHADER, `out` is a reason to hold them. */
+static void draws_again(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    const struct move move = {source.image, SHADER, GENERAL};
+    record_move(vk, cb, source.image, (struct record_range){0}, UNDEFINED, SHADER);
+    record_act(app, vk, cb);
+    shaders_prepare(app, vk, cb, &out);
+    shaders_prepare(app, vk, cb, &external);
+    shaders_begin(vk, cb, PASS_DYNAMIC, &external, false);
+    draw(vk, cb, set);
+    shaders_end(vk, cb, PASS_DYNAMIC);
+    shaders_begin(vk, cb, PASS_DYNAMIC, &external, false);
+    vk->CmdDraw(cb, 3, 1, 0, 0);
+    barrier(vk, cb, false, 1, &move);
+    shaders_end(vk, cb, PASS_DYNAMIC);
+}
+
+static void run_drawn_again(void *context)
+{
+    struct record_app app;
+    record_app_open(&app, context);
+    open_objects(&app);
+    VkImage image = app.images[IMAGE_EXTERNAL];
+    external = shaders_target(&shaders, image, shaders_view(&shaders, image, ONE), ONE, RECORD_SIDE);
+    shaders_one(&shaders, out.view, SHADER);
+    struct recorded recorded = record_both(&app, draws_again);
+    record_check_same(&recorded, "drawn again");
+    close_objects(&app);
+}
+
+static void test_drawn_again(void **state)
+{
+    struct record_options options = {.shaders = true};
+    (void)state;
+    run_complete(run_drawn_again, &options);
+    CHECK_EQUAL(report_count("fault", "barrier inside"), 1);
+    CHECK_EQUAL(report_number("barriers", "passes_held"), 2);
+}
+
+/* What may stand in an instance whose attachments' layouts aren't known, nor whether they have any. */
+static void move_out(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
+{
+    const struct move move = {out.image, TARGET, TARGET};
+    (void)app;
+    barrier(vk, cb, false, 1, &move);
+    draw(vk, cb, set);
+}
+
+static void run_unknown_pass(void *context)
+{
+    struct record_app app;
+    record_app_open(&app, context);
+    open_objects(&app);
+    out.pass = shaders_pass(&shaders, &unknown_structure);
+    for (kind = PASS_1; kind <= PASS_2; kind++) {
+        const struct shader_insertion wanted = {shaders_begin_name(kind), 1, source.image, TARGET, SHADER};
+        body = move_out;
+        struct recorded recorded = record_both(&app, frame);
+        shaders_check(&recorded, "unknown pass", 1, &wanted);
+    }
+    close_objects(&app);
+}
+
+static void test_unknown_pass(void **state)
+{
+    (void)state;
+    record_run_shaders_on_all(run_unknown_pass);
+    CHECK_EQUAL(report_count("repair", "barrier inside"), 0);
+    CHECK_EQUAL(report_count("fault", ""), 0);
+}
+
 /* --- Instances that are held for such barriers --- */
 
 static void move_third(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
@@ -546,7 +620,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HARNESS_TEST(test_hoisted),     HARNESS_TEST(test_hoisted_unmerged), HARNESS_TEST(test_kept_inside),
         HARNESS_TEST(test_remembered),  HARNESS_TEST(test_feedback),         HARNESS_TEST(test_mips),
-        HARNESS_TEST(test_not_encoded), HARNESS_TEST(test_begins),
+        HARNESS_TEST(test_not_encoded), HARNESS_TEST(test_begins),           HARNESS_TEST(test_unknown_pass),
+        HARNESS_TEST(test_drawn_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
