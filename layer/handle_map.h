@@ -72,7 +72,7 @@ static inline unsigned handle_map_home(const struct handle_map_table *table, uin
 /* NULL if it isn't there. Any thread, no lock; the caller's own synchronization, which Vulkan demands of the
  * application, is what orders it after the insertion and before the removal of this key. Inline, since most
  * hooks begin with it. */
-static inline void *handle_map_find(const struct handle_map *map, uint64_t key)
+__attribute__((always_inline)) static inline void *handle_map_find(const struct handle_map *map, uint64_t key)
 {
     struct handle_map_table *table = atomic_load_explicit(&map->table, memory_order_acquire);
     if (!table || !key)

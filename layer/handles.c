@@ -1,25 +1,6 @@
 #include "handles.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-
-#define BLOCK_SLOTS 32
-
-/* Blocks are chained and never freed, so that a reader can walk them without a lock; how many there are
- * follows the most objects that ever lived at once, usually one. */
-struct handle_block {
-    struct {
-        _Atomic(void *) key;
-        void *value; /* written before the key is, read after it matched */
-    } slots[BLOCK_SLOTS];
-    _Atomic(struct handle_block *) next;
-};
-
-struct handle_table {
-    struct handle_block first;
-    pthread_mutex_t lock; /* held by writers */
-};
 
 struct handle_table instance_table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 struct handle_table device_table = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -28,7 +9,7 @@ static bool insert_locked(struct handle_table *table, void *key, void *value)
 {
     struct handle_block *block = &table->first;
     for (;;) {
-        for (int i = 0; i < BLOCK_SLOTS; i++) {
+        for (int i = 0; i < HANDLE_BLOCK_SLOTS; i++) {
             if (atomic_load_explicit(&block->slots[i].key, memory_order_relaxed))
                 continue;
             block->slots[i].value = value;
@@ -58,7 +39,7 @@ void *handles_find(struct handle_table *table, const void *key)
 {
     for (struct handle_block *block = &table->first; block;
          block = atomic_load_explicit(&block->next, memory_order_acquire))
-        for (int i = 0; i < BLOCK_SLOTS; i++)
+        for (int i = 0; i < HANDLE_BLOCK_SLOTS; i++)
             if (atomic_load_explicit(&block->slots[i].key, memory_order_acquire) == key)
                 return block->slots[i].value;
     return NULL;
@@ -70,7 +51,7 @@ void *handles_remove(struct handle_table *table, const void *key)
     pthread_mutex_lock(&table->lock);
     for (struct handle_block *block = &table->first; block && !value;
          block = atomic_load_explicit(&block->next, memory_order_acquire))
-        for (int i = 0; i < BLOCK_SLOTS && !value; i++)
+        for (int i = 0; i < HANDLE_BLOCK_SLOTS && !value; i++)
             if (atomic_load_explicit(&block->slots[i].key, memory_order_relaxed) == key) {
                 value = block->slots[i].value;
                 atomic_store_explicit(&block->slots[i].key, NULL, memory_order_release);
@@ -83,7 +64,7 @@ void handles_visit(struct handle_table *table, void (*visit)(void *value))
 {
     for (struct handle_block *block = &table->first; block;
          block = atomic_load_explicit(&block->next, memory_order_acquire))
-        for (int i = 0; i < BLOCK_SLOTS; i++)
+        for (int i = 0; i < HANDLE_BLOCK_SLOTS; i++)
             if (atomic_load_explicit(&block->slots[i].key, memory_order_acquire))
                 visit(block->slots[i].value);
 }

@@ -2,7 +2,10 @@
 #ifndef RC_HANDLES_H
 #define RC_HANDLES_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* The loader's dispatch pointer, the first word of every dispatchable object: the same for an instance and
  * its physical devices, and for a device, its queues and command buffers. Read it before the object is
@@ -14,7 +17,20 @@ static inline void *dispatch_key(const void *handle)
 
 /* Dispatch key -> state. Looking up takes no lock; entries of living objects never move.
  * A static zero is a valid empty table. */
-struct handle_table;
+#define HANDLE_BLOCK_SLOTS 32
+/* Blocks are chained and never freed, so that a reader can walk them without a lock; how many there are
+ * follows the most objects that ever lived at once, usually one. */
+struct handle_block {
+    struct {
+        _Atomic(void *) key;
+        void *value; /* written before the key is, read after it matched */
+    } slots[HANDLE_BLOCK_SLOTS];
+    _Atomic(struct handle_block *) next;
+};
+struct handle_table {
+    struct handle_block first;
+    pthread_mutex_t lock; /* held by writers */
+};
 extern struct handle_table instance_table;
 extern struct handle_table device_table;
 
@@ -23,6 +39,15 @@ bool handles_insert(struct handle_table *table, void *key, void *value);
 
 /* The state of a living object, or NULL. Any thread, no lock. */
 void *handles_find(struct handle_table *table, const void *key);
+
+/* The same where it is the first of the table, as the only device of a process is; else NULL. Inline, without
+ * a call: the fast path of commands that are recorded by the thousand. */
+static inline void *handles_find_first(struct handle_table *table, const void *key)
+{
+    return atomic_load_explicit(&table->first.slots[0].key, memory_order_acquire) == key
+               ? table->first.slots[0].value
+               : NULL;
+}
 
 /* Forgets the key, before the object is destroyed: afterwards the loader may give the same key to a new one.
  * Returns what it stood for, or NULL. */

@@ -510,6 +510,43 @@ def entry_body(command, base, group):
     return lines + ["%s%s;" % (returns, call)]
 
 
+def fast_condition(base, group):
+    """Where a recorded command has nothing to do but to go down; None if it always has."""
+    if group != "flush" or base.shaders() == "":
+        return None
+    conditions = ["self"]
+    if base.shaders():
+        conditions.append("!record_shaders_are_new(self, %s)" % base.shaders())
+    if base.held() or base.flushes():
+        conditions.append("!self->hold.holds")
+    if base.flushes():
+        conditions.append("!self->pending")
+    return " && ".join(conditions)
+
+
+def entry_functions(command, base, group):
+    """The C functions of one entry point. Those with a fast path have two: it makes no call but the one down, so that the
+    compiler saves no register."""
+    attributes, name = "VKAPI_ATTR", "entry_" + command.short
+    condition = fast_condition(base, group) if command.recorded else None
+    text = ""
+    if condition:
+        returns = "" if command.result == "void" else "return "
+        text += "\nstatic __attribute__((noinline)) %s VKAPI_CALL slow_%s(%s)\n{\n%s}\n" % (
+            command.result, command.short, command.declaration(),
+            "".join("    %s\n" % line for line in entry_body(command, base, group)))
+        lines = ["struct command_buffer *self = command_buffer_find_fast(%s);" % command.params[0][1],
+                 "if (%s)" % condition,
+                 "    %sself->next->%s(%s);" % (returns, command.short, command.arguments()),
+                 "else", "    %sslow_%s(%s);" % (returns, command.short, command.arguments())]
+        if command.watched:
+            return text.replace("slow_", "entry_").replace("__attribute__((noinline)) ", "VKAPI_ATTR ")
+    else:
+        lines = entry_body(command, base, group)
+    return text + "\nstatic %s %s VKAPI_CALL %s(%s)\n{\n%s}\n" % (
+        attributes, command.result, name, command.declaration(), "".join("    %s\n" % line for line in lines))
+
+
 def write_hooks(out, chosen, commands, names):
     header = [BANNER, "#ifndef RC_GENERATED_HOOKS_H\n#define RC_GENERATED_HOOKS_H\n\n"
               "#include \"hook_table.h\"\n#include \"dispatch.h\"\n\n"
@@ -536,9 +573,7 @@ def write_hooks(out, chosen, commands, names):
               '#include "sync/record_hold.h"\n#include "sync/record_shader.h"\n']
     for command, group in chosen:
         base = commands[names[command.name]]
-        source.append("\nstatic VKAPI_ATTR %s VKAPI_CALL entry_%s(%s)\n{\n%s}\n" % (
-            command.result, command.short, command.declaration(),
-            "".join("    %s\n" % line for line in entry_body(command, base, group))))
+        source.append(entry_functions(command, base, group))
     for command, _ in chosen:
         if command.extensions:
             source.append("static const char *const extensions_%s[] = {%s, 0};\n" % (

@@ -46,7 +46,7 @@ struct seen_set {
     const void *uses; /* struct shader_set; only compared */
     uint64_t changes;
 };
-#define SEEN_SETS 64 /* a power of two */
+#define SEEN_SETS 256 /* a power of two */
 
 /* A descriptor that is read when the command buffer is submitted. */
 struct late_use {

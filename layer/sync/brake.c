@@ -75,8 +75,9 @@ void brake_say(const struct instance *instance)
 static bool had_repairs(struct device_sync *sync)
 {
     struct sync_counters *counters = &sync->counters;
-    return atomic_load(&counters->record_repairs) || atomic_load(&counters->rewritten) ||
-           atomic_load(&counters->submit_repairs) || atomic_load(&counters->present_repairs);
+    return atomic_load(&counters->record_repairs) || atomic_load(&counters->hoisted) ||
+           atomic_load(&counters->rewritten) || atomic_load(&counters->submit_repairs) ||
+           atomic_load(&counters->present_repairs);
 }
 
 /* The file is written right here, not by the worker: a program often ends within moments of the loss, the

@@ -219,6 +219,7 @@ static void add(struct command_pool *pool, VkCommandBuffer handle, VkCommandBuff
         return;
     buffer->handle = handle;
     buffer->sync = pool->sync;
+    buffer->next = &pool->sync->device->next;
     buffer->pool = pool;
     buffer->level = level;
     buffer->family = pool->family;

@@ -58,6 +58,7 @@ struct instance_use {
 
 /* A render pass instance that is held back; record_hold.h. */
 struct hold {
+    uint64_t instance; /* counts instances, and dispatches outside of them */
     bool holds;
     bool used;        /* a barrier went before it */
     bool opaque;      /* some command of it may have used any image */
@@ -75,6 +76,7 @@ struct hold {
 struct command_buffer {
     VkCommandBuffer handle;
     struct device_sync *sync;
+    const struct device_dispatch *next; /* the device's */
     struct command_pool *pool;
     struct command_buffer *pool_next, *pool_previous;
     VkCommandBufferLevel level;
@@ -102,7 +104,7 @@ struct command_buffer {
     struct pass_end *ends; /* in the arena */
 
     /* What is bound, and when shaders' uses have to be looked at again: `changes` counts whatever may have
-     * changed the state of an image. */
+     * changed the state of an image, and instances that are held back. */
     struct bindings bindings;
     uint64_t changes;
     struct contract_image *changed; /* list through changed_next */
@@ -129,6 +131,15 @@ static inline struct command_buffer *command_buffer_find(const struct device_syn
     return handle_map_find(&sync->command_buffers, DISPATCHABLE_KEY(handle));
 }
 
+/* The same without a call, for the fast path of entry points: NULL too where it takes longer to tell. */
+__attribute__((always_inline)) static inline struct command_buffer *
+command_buffer_find_fast(VkCommandBuffer handle)
+{
+    const struct device *device = handles_find_first(&device_table, dispatch_key(handle));
+    return device && device->sync ? handle_map_find(&device->sync->command_buffers, DISPATCHABLE_KEY(handle))
+                                  : NULL;
+}
+
 /* All pools that the application has left alive, for device_sync_destroy(): before objects_destroy(). */
 void command_buffers_destroy(struct device_sync *sync);
 
@@ -149,6 +160,7 @@ static inline struct contract_image *command_buffer_read_image(struct command_bu
 static inline void command_buffer_changed(struct command_buffer *buffer, struct contract_image *part)
 {
     buffer->changes++;
+    part->judged = false;
     if (part->changed)
         return;
     part->changed = true;

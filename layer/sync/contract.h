@@ -48,6 +48,9 @@ struct contract_image {
      * since; see record_hold.c. */
     struct contract_image *changed_next;
     bool changed;
+    bool judged, dirty;      /* whether it was asked about since it changed, and the answer, ... */
+    uint32_t judged_layouts; /* ... with descriptors of these layouts */
+    uint64_t instance;       /* the last one that used it; struct hold */
 };
 
 /* All zero but for `arena` is a valid empty contract. */

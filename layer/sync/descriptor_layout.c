@@ -154,7 +154,7 @@ VkResult hook_CreateDescriptorSetLayout(struct device *self, PFN_vkCreateDescrip
         object_insert(&sync->set_layouts, HANDLE_KEY(*pSetLayout), &layout->object) != OBJECT_INSERTED)
         descriptor_layout_release(layout);
     if (pCreateInfo->flags & VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR)
-        atomic_store_explicit(&sync->pushes, true, memory_order_relaxed);
+        atomic_store_explicit(&sync->unforeseen, true, memory_order_relaxed);
     return result;
 }
 

@@ -86,6 +86,9 @@ static uint32_t variable_count(const VkDescriptorSetAllocateInfo *info, uint32_t
  * a count in the layout it isn't smaller, so that nothing need be asked of the binding. */
 static uint32_t slots_of(const struct descriptor_layout *layout, uint32_t variable)
 {
+    /* No use refers to them. */
+    if (layout->descriptor_count > DESCRIPTOR_LARGE_SET)
+        return 0;
     const struct descriptor_binding *last =
         layout->binding_count ? &layout->bindings[layout->binding_count - 1] : NULL;
     return last && last->slot != DESCRIPTOR_NO_SLOT && variable < last->count ? last->slot + variable

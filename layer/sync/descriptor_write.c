@@ -52,17 +52,17 @@ void descriptor_write(struct device_sync *sync, const struct descriptor_layout *
         binding = find_element(layout, binding, &element);
         if (!binding)
             return;
-        if (binding->slot == DESCRIPTOR_NO_SLOT || binding->slot + element >= slot_count)
+        if (binding->slot == DESCRIPTOR_NO_SLOT)
             continue;
-        struct descriptor *slot = &slots[binding->slot + element];
+        struct descriptor value = {0};
         if (is_image) {
             VkDescriptorImageInfo info;
             memcpy(&info, (const char *)infos + i * stride, sizeof(info));
-            *slot = (struct descriptor){info.imageView, info.imageLayout};
-            describe(sync, slot);
-        } else {
-            *slot = (struct descriptor){0};
+            value = (struct descriptor){info.imageView, info.imageLayout};
+            describe(sync, &value);
         }
+        if (binding->slot + element < slot_count)
+            slots[binding->slot + element] = value;
     }
 }
 
@@ -84,7 +84,7 @@ static void write_set(struct device_sync *sync, const VkWriteDescriptorSet *writ
 {
     struct descriptor_set *set = descriptor_set_find(sync, write->dstSet);
     /* Of a mutable binding a write changes the type, whatever is written. */
-    if (!set || !set->slot_count)
+    if (!set || !set->layout->slot_count)
         return;
     lock(set);
     descriptor_write(sync, set->layout, set->slots, set->slot_count, write->dstBinding,
@@ -93,15 +93,17 @@ static void write_set(struct device_sync *sync, const VkWriteDescriptorSet *writ
     unlock(set);
 }
 
-static bool read_slot(struct descriptor_set *set, const struct descriptor_binding *binding, uint32_t element,
-                      struct descriptor *out)
+/* {0} where it has none. */
+static struct descriptor read_slot(struct descriptor_set *set, const struct descriptor_binding *binding,
+                                   uint32_t element)
 {
+    struct descriptor value = {0};
     if (binding->slot == DESCRIPTOR_NO_SLOT || binding->slot + element >= set->slot_count)
-        return false;
+        return value;
     lock(set);
-    *out = set->slots[binding->slot + element];
+    value = set->slots[binding->slot + element];
     unlock(set);
-    return true;
+    return value;
 }
 
 static void write_slot(struct device_sync *sync, struct descriptor_set *set,
@@ -116,23 +118,23 @@ static void write_slot(struct device_sync *sync, struct descriptor_set *set,
     describe(sync, value);
 }
 
+/* What comes from a set that isn't known isn't known either. */
 static void copy_set(struct device_sync *sync, const VkCopyDescriptorSet *copy)
 {
     struct descriptor_set *from = descriptor_set_find(sync, copy->srcSet);
     struct descriptor_set *to = descriptor_set_find(sync, copy->dstSet);
-    if (!from || !to)
+    if (!to)
         return;
-    const struct descriptor_binding *source = binding_at(from->layout, copy->srcBinding);
+    const struct descriptor_binding *source = from ? binding_at(from->layout, copy->srcBinding) : NULL;
     const struct descriptor_binding *destination = binding_at(to->layout, copy->dstBinding);
     uint32_t at = copy->srcArrayElement, element = copy->dstArrayElement;
     for (uint32_t i = 0; i < copy->descriptorCount; i++, at++, element++) {
-        struct descriptor value = {0};
-        source = find_element(from->layout, source, &at);
+        source = source ? find_element(from->layout, source, &at) : NULL;
         destination = find_element(to->layout, destination, &element);
         /* Of inline uniform blocks what is counted are bytes. */
-        if (!source || !destination || source->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
+        if (!destination || destination->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
             return;
-        read_slot(from, source, at, &value);
+        struct descriptor value = source ? read_slot(from, source, at) : (struct descriptor){0};
         write_slot(sync, to, destination, element, &value);
     }
 }
@@ -266,7 +268,7 @@ void hook_UpdateDescriptorSetWithTemplate(struct device *self, PFN_vkUpdateDescr
     struct device_sync *sync = self->sync;
     struct descriptor_set *set = descriptor_set_find(sync, descriptorSet);
     const struct descriptor_template *update = descriptor_template_find(sync, descriptorUpdateTemplate);
-    if (set && update && set->slot_count) {
+    if (set && update && set->layout->slot_count) {
         lock(set);
         descriptor_template_write(sync, update, set->layout, set->slots, set->slot_count, pData);
         unlock(set);

@@ -119,13 +119,14 @@ static uint64_t count_of(const atomic_uint_fast64_t *counter)
 static void log_summary(struct report *report, const struct sync_counters *c)
 {
     uint64_t calls = count_of(&c->calls_in), recorded = count_of(&c->record_repairs),
-             rewritten = count_of(&c->rewritten), submitted = count_of(&c->submit_repairs),
-             presented = count_of(&c->present_repairs), reported = count_of(&c->reported);
+             rewritten = count_of(&c->rewritten) + count_of(&c->hoisted),
+             submitted = count_of(&c->submit_repairs), presented = count_of(&c->present_repairs),
+             reported = count_of(&c->reported);
     if (!(calls || recorded || rewritten || submitted || presented || reported))
         return;
     report_log(report, REPORT_INFO,
                "%" PRIu64 " barrier calls with repairs, %" PRIu64 " given down; repairs: %" PRIu64
-               " before commands, %" PRIu64 " barriers rewritten, %" PRIu64
+               " before commands, %" PRIu64 " barriers rewritten or moved, %" PRIu64
                " before command buffers, %" PRIu64 " before presents; %" PRIu64 " only reported",
                calls, count_of(&c->calls_out), recorded, rewritten, submitted, presented, reported);
 }
@@ -144,6 +145,7 @@ static void report_summary(struct device_sync *sync)
         {"images_out", &c->images_out},
         {"record_repairs", &c->record_repairs},
         {"rewritten", &c->rewritten},
+        {"hoisted", &c->hoisted},
         {"submit_repairs", &c->submit_repairs},
         {"patches", &c->patches},
         {"present_repairs", &c->present_repairs},

@@ -26,6 +26,7 @@ struct sync_counters {
     atomic_uint_fast64_t calls_in, calls_out, images_in, images_out; /* struct barrier_batch_counters */
     atomic_uint_fast64_t record_repairs;      /* barriers put into the application's command buffers */
     atomic_uint_fast64_t rewritten;           /* barriers whose oldLayout was */
+    atomic_uint_fast64_t hoisted;             /* barriers moved out of render passes */
     atomic_uint_fast64_t submit_repairs;      /* barriers in patch command buffers */
     atomic_uint_fast64_t patches;             /* patch command buffers */
     atomic_uint_fast64_t present_repairs;     /* images */
@@ -59,7 +60,8 @@ struct device_sync {
     struct handle_map set_layouts, pipeline_layouts, descriptor_pools, sets, templates;
     struct handle_map modules, pipelines, shaders;
     atomic_bool barriers_inside; /* ... has recorded image barriers where they may not stand */
-    atomic_bool pushes;          /* the application has set layouts for push descriptors */
+    atomic_bool unforeseen; /* descriptors come to refer to images while a render pass instance is recorded:
+                               set layouts for push descriptors are there, or it was seen */
 
     /* What the queues have done so far: device-wide image states, queues, semaphores, fences. Held for short
      * computations, never over a call down. Taken before no other lock of the layer but report.c's. */

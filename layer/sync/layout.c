@@ -70,15 +70,15 @@ uint32_t layout_bit(VkImageLayout layout)
     return UINT32_C(1) << index;
 }
 
-bool layout_matches_any(VkImageLayout layout, uint32_t bits, VkImageAspectFlagBits aspect)
+bool layout_matches_all(VkImageLayout layout, uint32_t bits, VkImageAspectFlagBits aspect)
 {
-    if (bits & layout_bit(layout))
-        return true;
-    for (uint32_t i = 0; i < FIRST_COUNT + LATER_COUNT; i++)
+    bits &= ~layout_bit(layout);
+    for (uint32_t i = 0; bits >> i; i++)
         if ((bits >> i & 1) &&
-            layout_matches(layout, i < FIRST_COUNT ? (VkImageLayout)i : later[i - FIRST_COUNT], aspect))
-            return true;
-    return false;
+            (i >= FIRST_COUNT + LATER_COUNT ||
+             !layout_matches(layout, i < FIRST_COUNT ? (VkImageLayout)i : later[i - FIRST_COUNT], aspect)))
+            return false;
+    return true;
 }
 
 /* Whether a depth/stencil image as a whole can be in it: those that concern one aspect need

@@ -17,9 +17,9 @@ static inline bool layout_is_initial(VkImageLayout layout)
 }
 
 /* One bit for each layout that this build knows, one more for all others; and whether what is in `layout` may
- * be used as if in one of several. */
+ * be used as if in any of several. */
 uint32_t layout_bit(VkImageLayout layout);
-bool layout_matches_any(VkImageLayout layout, uint32_t bits, VkImageAspectFlagBits aspect);
+bool layout_matches_all(VkImageLayout layout, uint32_t bits, VkImageAspectFlagBits aspect);
 
 /* Whether a depth/stencil image of which one aspect is in this layout has the other in it as well, where
  * barriers name both: all layouts but those that say something of each. */

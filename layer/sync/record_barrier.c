@@ -249,10 +249,17 @@ static bool join_rewritten(struct making *making)
     return record_join(making->buffer, &call);
 }
 
+/* What is held back of an instance stays so: the call goes before that. */
+static void flush_barriers(struct command_buffer *buffer)
+{
+    if (buffer->pending)
+        record_flush_pending(buffer);
+}
+
 /* The application's own call goes down although it was to be another. */
 static void give_up(struct making *making)
 {
-    record_flush(making->buffer);
+    flush_barriers(making->buffer);
     if (!making->rewritten)
         return;
     for (uint32_t i = 0; i < making->call->image_count; i++) {
@@ -273,7 +280,7 @@ static bool pass(struct command_buffer *buffer, const struct record_call *call)
     if (sync->mode == SYNC_REPORT)
         return true;
     if (!sync->merge && !making.rewritten) {
-        record_flush(buffer);
+        flush_barriers(buffer);
         return true;
     }
     if (making.rewritten ? !join_rewritten(&making) : !record_call_pend(buffer, call)) {
@@ -281,7 +288,7 @@ static bool pass(struct command_buffer *buffer, const struct record_call *call)
         return true;
     }
     if (!sync->merge)
-        record_flush(buffer);
+        flush_barriers(buffer);
     return false;
 }
 
@@ -291,17 +298,17 @@ static bool record_outside(struct command_buffer *buffer, const struct record_ca
     if (!has_chain(call) && find_targets(buffer, call))
         return pass(buffer, call);
     record_call_follow(buffer, call);
-    if (buffer->pending)
-        record_flush_pending(buffer);
+    flush_barriers(buffer);
     return true;
 }
 
 /* Image barriers that may not stand inside go before the instance; the call is then the rest. False where
- * nothing is left of it. */
+ * they were all of it. */
 static bool record_inside(struct command_buffer *buffer, struct record_call *call)
 {
     struct record_call before;
-    if (record_hoist(buffer, call, &before)) {
+    bool hoisted = record_hoist(buffer, call, &before);
+    if (hoisted) {
         buffer->counters.calls_in++;
         buffer->counters.images_in += before.image_count;
         if (record_outside(buffer, &before)) {
@@ -311,7 +318,7 @@ static bool record_inside(struct command_buffer *buffer, struct record_call *cal
         }
     }
     record_call_follow_inside(buffer, call);
-    return call->memory_count || call->buffer_count || call->image_count || !buffer->hold.holds;
+    return !hoisted || call->memory_count || call->buffer_count || call->image_count;
 }
 
 static bool record_barriers(struct command_buffer *buffer, struct record_call *call)

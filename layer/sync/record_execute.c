@@ -39,7 +39,7 @@ static void give_down(struct executing *executing, uint32_t end)
 /* Parts of an image that a secondary uses, in a render pass instance of the primary. */
 struct inside {
     struct command_buffer *primary;
-    const struct contract_image *part;
+    struct contract_image *part;
     bool attached;
 };
 

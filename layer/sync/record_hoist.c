@@ -77,6 +77,7 @@ bool record_hoist(struct command_buffer *buffer, struct record_call *call, struc
     }
     if (!moved)
         return false;
+    atomic_fetch_add_explicit(&buffer->sync->counters.hoisted, moved, memory_order_relaxed);
     *before = *call;
     before->images = arrays;
     before->image_count = moved;

@@ -51,16 +51,11 @@ static uint64_t key_of(uint64_t pass, const struct contract_image *image)
     return key ? key : 1;
 }
 
-/* How often it was held in vain; -1: nothing is known. */
-static int vain_count(struct hold_table *table, uint64_t key)
+/* How often it was held in vain; -1: nothing is known. The table's lock is held. */
+static int vain_count(const struct hold_table *table, uint64_t key)
 {
-    if (!table)
-        return -1;
     uint64_t slot = key & (TABLE_SIZE - 1);
-    pthread_mutex_lock(&table->lock);
-    int count = table->entries[slot].key == key ? table->entries[slot].vain : -1;
-    pthread_mutex_unlock(&table->lock);
-    return count;
+    return table->entries[slot].key == key ? table->entries[slot].vain : -1;
 }
 
 static void remember(struct hold_table *table, uint64_t key, bool vain)
@@ -82,16 +77,15 @@ static void remember(struct hold_table *table, uint64_t key, bool vain)
 
 /* --- Which images --- */
 
-/* The layouts of descriptors that may refer to the image. Descriptors that are pushed aren't known before the
- * instance begins. */
+/* The layouts of descriptors that may refer to the image. Some programs push descriptors, or write sets, only
+ * when the instance has begun. */
 static uint32_t described(const struct command_buffer *buffer, const struct image *image)
 {
     uint32_t layouts = atomic_load_explicit(&image->described, memory_order_relaxed);
-    if (layouts || !atomic_load_explicit(&buffer->sync->pushes, memory_order_relaxed))
+    if (layouts || !atomic_load_explicit(&buffer->sync->unforeseen, memory_order_relaxed))
         return layouts;
     if (image->usage & VK_IMAGE_USAGE_SAMPLED_BIT)
-        layouts |= layout_bit(VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL) |
-                   layout_bit(VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL) | layout_bit(VK_IMAGE_LAYOUT_GENERAL);
+        layouts |= layout_bit(VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL);
     if (image->usage & VK_IMAGE_USAGE_STORAGE_BIT)
         layouts |= layout_bit(VK_IMAGE_LAYOUT_GENERAL);
     return layouts;
@@ -104,14 +98,10 @@ struct asking {
     bool dirty;
 };
 
-/* Whether some descriptor would find it in another layout, and nothing says that the application means it so:
- * the layout is no descriptor's at all, or a write is still to be made visible. */
+/* Whether some descriptor would find it in another layout. */
 static bool is_dirty(const struct asking *asking, const struct contract_state *state, uint32_t aspect)
 {
-    VkImageLayout layout = state->access.layout;
-    if (!layout_matches_any(layout, asking->layouts, asking->image->aspects[aspect]))
-        return true;
-    return scope_writes(state->access.write.access) && (asking->layouts & ~layout_bit(layout));
+    return !layout_matches_all(state->access.layout, asking->layouts, asking->image->aspects[aspect]);
 }
 
 static void ask(void *context, const struct subresource_range *range, const void *value)
@@ -154,54 +144,89 @@ static void want(struct hold *hold, const struct contract_image *image)
     hold->wanted[hold->wanted_count++].used = false;
 }
 
-/* An instance that came before and had a barrier inside for an image that it doesn't use. */
-static bool has_barriers_inside(struct command_buffer *buffer)
+/* Kept until it changes, or gets descriptors of another layout. Of one that is an attachment too it depends
+ * on the instance. */
+static bool judge(const struct command_buffer *buffer, struct contract_image *image, uint32_t layouts,
+                  bool attached)
+{
+    if (image->judged && image->judged_layouts == layouts && !attached)
+        return image->dirty;
+    image->dirty = is_image_dirty(buffer, image, layouts);
+    image->judged = !attached;
+    image->judged_layouts = layouts;
+    return image->dirty;
+}
+
+static bool is_attached(const struct command_buffer *buffer, const struct contract_image *image)
+{
+    for (uint32_t i = 0; i < buffer->end_count; i++)
+        if (buffer->ends[i].image == image)
+            return true;
+    return false;
+}
+
+/* The dirty images move to the front of the list; those that are right for every descriptor leave it. */
+static uint32_t find_dirty(struct command_buffer *buffer)
+{
+    struct contract_image *dirty = NULL, *rest = NULL, *image = buffer->changed;
+    struct contract_image **end = &dirty;
+    uint32_t count = 0;
+    while (image) {
+        struct contract_image *next = image->changed_next;
+        uint32_t layouts = described(buffer, image->image);
+        bool attached = is_attached(buffer, image);
+        if (layouts && judge(buffer, image, layouts, attached)) {
+            *end = image;
+            end = &image->changed_next;
+            count++;
+        } else if (layouts && !attached) {
+            image->changed = false;
+        } else {
+            image->changed_next = rest;
+            rest = image;
+        }
+        image = next;
+    }
+    *end = rest;
+    buffer->changed = dirty ? dirty : rest;
+    return count;
+}
+
+/* Those for which an instance wasn't twice held in vain, and whether one like it had a barrier inside for an
+ * image that it doesn't use. */
+static bool choose_wanted(struct command_buffer *buffer, uint32_t dirty)
 {
     struct hold *hold = &buffer->hold;
-    if (!atomic_load_explicit(&buffer->sync->barriers_inside, memory_order_relaxed))
-        return false;
-    if (!hold->pass)
-        hold->pass = pass_key(buffer);
-    int vain = vain_count(buffer->sync->holds, key_of(hold->pass, NULL));
-    if (vain < 0 || vain >= VAIN_LIMIT)
-        return false;
-    want(hold, NULL);
-    return true;
+    struct hold_table *table = buffer->sync->holds;
+    bool inside = atomic_load_explicit(&buffer->sync->barriers_inside, memory_order_relaxed), wanted = false;
+    if (!table || !(dirty || inside))
+        return dirty;
+    hold->pass = pass_key(buffer);
+    pthread_mutex_lock(&table->lock);
+    const struct contract_image *image = buffer->changed;
+    for (uint32_t i = 0; i < dirty; i++, image = image->changed_next)
+        if (vain_count(table, key_of(hold->pass, image)) < VAIN_LIMIT) {
+            want(hold, image);
+            wanted = true;
+        }
+    int vain = inside ? vain_count(table, key_of(hold->pass, NULL)) : -1;
+    if (vain >= 0 && vain < VAIN_LIMIT) {
+        want(hold, NULL);
+        wanted = true;
+    }
+    pthread_mutex_unlock(&table->lock);
+    return wanted;
 }
 
 bool record_hold_is_wanted(struct command_buffer *buffer)
 {
-    struct hold *hold = &buffer->hold;
-    struct contract_image **link = &buffer->changed;
-    bool wanted = false;
-    hold->wanted_count = 0;
-    hold->pass = 0;
+    const struct device_sync *sync = buffer->sync;
+    buffer->hold.wanted_count = 0;
+    buffer->hold.pass = 0;
     buffer->passes++;
-    if (buffer->sync->mode != SYNC_REPAIR || buffer->failed || !buffer->sync->follows_shaders)
+    if (sync->mode != SYNC_REPAIR || buffer->failed || !sync->follows_shaders)
         return false;
-    while (*link) {
-        struct contract_image *image = *link;
-        uint32_t layouts = described(buffer, image->image);
-        bool attached = false;
-        for (uint32_t i = 0; i < buffer->end_count; i++)
-            attached |= buffer->ends[i].image == image;
-        bool dirty = layouts && is_image_dirty(buffer, image, layouts);
-        if (layouts && !dirty && !attached) {
-            image->changed = false;
-            *link = image->changed_next;
-            continue;
-        }
-        link = &image->changed_next;
-        if (!dirty)
-            continue;
-        if (!hold->pass)
-            hold->pass = pass_key(buffer);
-        if (vain_count(buffer->sync->holds, key_of(hold->pass, image)) >= VAIN_LIMIT)
-            continue;
-        want(hold, image);
-        wanted = true;
-    }
-    return has_barriers_inside(buffer) || wanted;
+    return choose_wanted(buffer, find_dirty(buffer));
 }
 
 /* --- Holding --- */
@@ -209,9 +234,12 @@ bool record_hold_is_wanted(struct command_buffer *buffer)
 void record_hold_begin(struct command_buffer *buffer)
 {
     buffer->hold.holds = true;
+    buffer->hold.instance++;
     buffer->hold.opaque = false;
     buffer->hold.used = false;
     buffer->use_count = 0;
+    /* What was looked at before isn't noted as used in this one. */
+    buffer->changes++;
     atomic_fetch_add_explicit(&buffer->sync->counters.passes_held, 1, memory_order_relaxed);
 }
 
@@ -256,30 +284,41 @@ void record_hold_missed_barrier(struct command_buffer *buffer)
 void record_hold_missed(struct command_buffer *buffer, const struct contract_image *image)
 {
     uint64_t pass = buffer->hold.pass ? buffer->hold.pass : pass_key(buffer);
+    /* It was dirty, but no descriptor referred to it when the instance began. */
+    if (image && image->changed && !image->judged)
+        atomic_store_explicit(&buffer->sync->unforeseen, true, memory_order_relaxed);
     remember(buffer->sync->holds, key_of(pass, image), false);
 }
 
 /* --- Uses --- */
 
 /* Inside of an instance that isn't held nothing can be repaired, so that nobody asks. */
-void record_hold_add_use(struct command_buffer *buffer, const struct contract_image *image,
+void record_hold_add_use(struct command_buffer *buffer, struct contract_image *image,
                          const struct subresource_range *range)
 {
     if (record_is_inside(buffer) && !buffer->hold.holds)
         return;
-    if (grow(&buffer->uses, &buffer->use_capacity, buffer->use_count + 1, sizeof(buffer->uses[0])))
-        buffer->uses[buffer->use_count++] = (struct instance_use){image, *range};
+    if (!grow(&buffer->uses, &buffer->use_capacity, buffer->use_count + 1, sizeof(buffer->uses[0]))) {
+        buffer->failed = true;
+        return;
+    }
+    image->instance = buffer->hold.instance;
+    buffer->uses[buffer->use_count++] = (struct instance_use){image, *range};
 }
 
 void record_hold_end_command(struct command_buffer *buffer)
 {
-    if (!record_is_inside(buffer))
-        buffer->use_count = 0;
+    if (record_is_inside(buffer))
+        return;
+    buffer->use_count = 0;
+    buffer->hold.instance++;
 }
 
 bool record_hold_has_used(const struct command_buffer *buffer, const struct contract_image *image,
                           const struct subresource_range *range)
 {
+    if (image->instance != buffer->hold.instance)
+        return false;
     for (uint32_t i = 0; i < buffer->use_count; i++)
         if (buffer->uses[i].image == image &&
             (!range || subresource_ranges_overlap(&buffer->uses[i].range, range)))

@@ -6,7 +6,7 @@
 #include "body_commands.h"
 #include "sync/command_buffer.h"
 
-/* Whether the instance is to be held back that is about to begin, and whose attachments are known: an image
+/* To be asked before every instance, whose attachments are known: whether it is to be held back. An image
  * that this command buffer left in a layout in which no descriptor refers to it may be read by its shaders.
  * If so, what begins it is to be put into hold.body, and then record_hold_begin() called. */
 bool record_hold_is_wanted(struct command_buffer *buffer);
@@ -27,7 +27,7 @@ bool record_hold_template(struct command_buffer *buffer, VkDescriptorUpdateTempl
 void record_hold_give_up(struct command_buffer *buffer);
 
 /* The command (outside of instances) or instance has used a range: it can't be had in another layout. */
-void record_hold_add_use(struct command_buffer *buffer, const struct contract_image *image,
+void record_hold_add_use(struct command_buffer *buffer, struct contract_image *image,
                          const struct subresource_range *range);
 void record_hold_end_command(struct command_buffer *buffer);
 /* Whether it has used some of it. `range` NULL: any of the image. */

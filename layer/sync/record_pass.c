@@ -12,13 +12,18 @@ struct beginning {
     struct layer_use layers;
 };
 
+/* An attachment of which nothing is known but that it is one: what is unknown stays so at the end. */
 static void forget(struct command_buffer *buffer, const struct image_view *view)
 {
     struct contract_image *part = view ? command_buffer_image(buffer, view->image) : NULL;
-    if (part) {
-        struct subresource_range all = subresource_range_all(&part->map.shape);
-        contract_forget(part, &all);
-    }
+    if (!part)
+        return;
+    struct subresource_range all = subresource_range_all(&part->map.shape);
+    contract_forget(part, &all);
+    if (command_buffer_reserve_end(buffer))
+        buffer->ends[buffer->end_count++] = (struct pass_end){.image = part, .range = all};
+    else
+        buffer->failed = true;
 }
 
 /* Aspects that begin and end alike. */
@@ -148,8 +153,8 @@ static void begun(struct command_buffer *buffer)
 /* Where several devices take part, an instance isn't held: what is recorded depends on the device mask. */
 static bool wants_hold(struct command_buffer *buffer, const VkRenderPassBeginInfo *info)
 {
-    return !chain_find(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_RENDER_PASS_BEGIN_INFO) &&
-           record_hold_is_wanted(buffer);
+    return record_hold_is_wanted(buffer) &&
+           !chain_find(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_RENDER_PASS_BEGIN_INFO);
 }
 
 static void end(struct command_buffer *buffer)

@@ -144,9 +144,8 @@ static void use_attachments(struct command_buffer *buffer, const VkRenderingInfo
 
 static bool wants_hold(struct command_buffer *buffer, const VkRenderingInfo *info)
 {
-    return !buffer->suspending &&
-           !chain_find(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_RENDER_PASS_BEGIN_INFO) &&
-           record_hold_is_wanted(buffer);
+    return record_hold_is_wanted(buffer) && !buffer->suspending &&
+           !chain_find(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_RENDER_PASS_BEGIN_INFO);
 }
 
 /* Spec, VkRenderingInfo: no action or synchronization command may stand between a suspended instance and the

@@ -89,7 +89,7 @@ static void use_set(const struct looking *looking, VkDescriptorSet handle, const
         return;
     struct descriptor_set *set = descriptor_set_find(buffer->sync, handle);
     if (!set || set->layout->signature != used->signature) {
-        count(&buffer->sync->counters.unseen);
+        record_shaders_unseen(buffer);
         return;
     }
     for (uint32_t i = used->first; i < used->first + used->count; i++) {
@@ -107,8 +107,10 @@ static void use_set(const struct looking *looking, VkDescriptorSet handle, const
 static void use_pushed(const struct looking *looking, const struct pushed_set *pushed,
                        const struct shader_uses *uses, const struct shader_set *used)
 {
-    if (pushed->layout->signature != used->signature)
+    if (pushed->layout->signature != used->signature) {
+        record_shaders_unseen(looking->buffer);
         return;
+    }
     for (uint32_t i = used->first; i < used->first + used->count; i++)
         use_descriptor(looking, &pushed->slots[uses->uses[i].slot], &uses->uses[i].scope);
 }

@@ -10,14 +10,19 @@
 void record_shaders_changed(struct command_buffer *buffer, enum sync_command command,
                             struct bind_point *point);
 
+/* Whether something was bound, or some image changed its state, since shaders of the bind point ran last. */
+static inline bool record_shaders_are_new(const struct command_buffer *buffer, enum bind_point_index index)
+{
+    return buffer->bindings.points[index].seen != buffer->changes;
+}
+
 /* Before a command runs the shaders of a bind point. While nothing was bound and no image changed its state
  * since the last such command, there is nothing new. */
 static inline void record_shaders(struct command_buffer *buffer, enum sync_command command,
                                   enum bind_point_index index)
 {
-    struct bind_point *point = &buffer->bindings.points[index];
-    if (point->seen != buffer->changes)
-        record_shaders_changed(buffer, command, point);
+    if (record_shaders_are_new(buffer, index))
+        record_shaders_changed(buffer, command, &buffer->bindings.points[index]);
 }
 
 /* vkCmdExecuteGeneratedCommands and its like: what they bind stands in a buffer. */

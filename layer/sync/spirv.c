@@ -7,7 +7,7 @@
 #include "sync/spirv_walk.h"
 #include "sync/spirv_words.h"
 
-#define STEPS_PER_WORD 64 /* of all entry points' way through the calls */
+#define STEPS_PER_WORD 16 /* of all entry points' way through the calls */
 
 /* From the functions' uses to those of each entry point. */
 struct collection {

@@ -226,8 +226,8 @@ static void walk_inside(struct spirv_walk *walk, uint32_t opcode, const struct s
         derive(walk, in, 0);
         break;
     case OP_SAMPLED_IMAGE:
+        touch(walk, spirv_word(in, 4), SPIRV_SAMPLES); /* before the result is anything */
         derive(walk, in, 0);
-        touch(walk, spirv_word(in, 4), SPIRV_SAMPLES);
         break;
     case OP_ARRAY_LENGTH:
         touch(walk, spirv_word(in, 3), SPIRV_SAMPLES);

@@ -285,14 +285,48 @@ static void widen(const struct submission *submission, const struct image *image
     }
 }
 
+static struct descriptor read_descriptor(const struct late_use *late)
+{
+    struct descriptor descriptor = {0};
+    pthread_mutex_lock(&late->set->lock);
+    if (late->slot < late->set->slot_count)
+        descriptor = late->set->slots[late->slot];
+    pthread_mutex_unlock(&late->set->lock);
+    return descriptor;
+}
+
+/* Whether some of it is read through a descriptor that counts at submit, in front of `end`. */
+static bool reads_late(const struct command_buffer *buffer, const struct late_use *end,
+                       const struct image *image, const struct subresource_range *range)
+{
+    for (const struct late_use *late = buffer->bindings.late; late != end; late = late->next) {
+        const struct image_view *view = image_view_find(buffer->sync, read_descriptor(late).view);
+        if (view && view->image == image && subresource_ranges_overlap(&view->range, range))
+            return true;
+    }
+    return false;
+}
+
 /* Between a suspended rendering and its resumption there is no place for a repair. The one before all of it
- * will do only if nothing in between touches the image. */
-static bool has_place(const struct submission *submission, const struct image *image)
+ * will do only if nothing in between touches the image. Nor is there one where the same command buffer reads
+ * it otherwise. */
+static bool has_place(const struct submission *submission, const struct image *image,
+                      const struct subresource_range *range)
 {
     for (uint32_t i = 0; i < submission->chain_count; i++)
-        if (contract_find(&submission->chain[i]->contract, image))
+        if (contract_find(&submission->chain[i]->contract, image) ||
+            reads_late(submission->chain[i], NULL, image, range))
             return false;
-    return submission->patchable;
+    return submission->patchable &&
+           !(submission->late && reads_late(submission->buffer, submission->late, image, range));
+}
+
+static bool have_place(const struct submission *submission, const struct image *image, uint32_t first)
+{
+    for (uint32_t i = first; i < submission->repair_count; i++)
+        if (!has_place(submission, image, &submission->repairs[i].transition.range))
+            return false;
+    return true;
 }
 
 static bool names_both_aspects(const struct submission *submission, const struct image *image)
@@ -316,7 +350,7 @@ static void place(struct submission *submission, const struct contract_image *co
         submission->repair_count = first;
         return;
     }
-    if (has_place(submission, image) &&
+    if (have_place(submission, image, first) &&
         (!names_both_aspects(submission, image) || submission_unite_aspects(submission, contract, first)))
         return;
     for (uint32_t i = first_finding; i < submission->finding_count; i++)
@@ -374,42 +408,53 @@ static void use_image(struct submission *submission, const struct contract_image
 
 /* --- Descriptors that are read now --- */
 
+/* A contract that is made up of one use, of what the command buffer itself leaves alone. */
+struct late_contract {
+    struct contract_image *part;
+    const struct use *use;
+    bool failed;
+};
+
 static void ignore_transition(void *context, const struct transition *transition)
 {
     (void)context, (void)transition;
 }
 
-static struct descriptor read_descriptor(const struct late_use *late)
+/* `own`: struct contract_state of the command buffer, or NULL. */
+static void use_untouched(void *context, const struct subresource_range *range, const void *own)
 {
-    struct descriptor descriptor = {0};
-    pthread_mutex_lock(&late->set->lock);
-    if (late->slot < late->set->slot_count)
-        descriptor = late->set->slots[late->slot];
-    pthread_mutex_unlock(&late->set->lock);
-    return descriptor;
+    static const struct transition_sink no_transitions = {ignore_transition, NULL};
+    struct late_contract *late = context;
+    if (!own || !(((const struct contract_state *)own)->need.flags & NEED_SET))
+        late->failed |= !contract_use(late->part, range, late->use, &no_transitions);
 }
 
-/* Only at the entry can it be repaired. So an image that the command buffer itself uses is left alone: what
- * it is in when the shader reads it isn't known. */
+/* Only at the entry can it be repaired. So subresources that the command buffer itself uses are left alone:
+ * what they are in when the shader reads them isn't known. */
 static void use_late(struct submission *submission, const struct command_buffer *buffer,
                      const struct late_use *late)
 {
-    static const struct transition_sink no_transitions = {ignore_transition, NULL};
     struct descriptor descriptor = read_descriptor(late);
     const struct image_view *view = image_view_find(buffer->sync, descriptor.view);
-    if (!view || layout_is_initial(descriptor.layout) || contract_find(&buffer->contract, view->image))
+    if (!view || layout_is_initial(descriptor.layout))
         return;
+    struct image *image = view->image;
     struct contract contract = {.arena = &submission->arena};
-    struct contract_image *part =
-        contract_add(&contract, view->image, &view->image->state.shape, view->image->aspects);
     struct use use = {descriptor.layout, late->command, (uint16_t)late->label, late->scope};
+    struct late_contract made = {contract_add(&contract, image, &image->state.shape, image->aspects), &use,
+                                 false};
+    const struct contract_image *own = contract_find(&buffer->contract, image);
     struct subresource_range range = view->range;
-    if (names_both_aspects(submission, view->image) && layout_is_of_both(descriptor.layout))
-        range.aspects = subresource_range_all(&view->image->state.shape).aspects;
-    if (part && contract_use(part, &range, &use, &no_transitions))
-        use_image(submission, part);
+    if (names_both_aspects(submission, image) && layout_is_of_both(descriptor.layout))
+        range.aspects = subresource_range_all(&image->state.shape).aspects;
+    if (made.part && own)
+        subresource_map_read(&own->map, &range, use_untouched, &made);
+    else if (made.part)
+        use_untouched(&made, &range, NULL);
+    if (made.part && !made.failed)
+        use_image(submission, made.part);
     else
-        set_unknown(submission, view->image);
+        set_unknown(submission, image);
     arena_reset(&submission->arena);
 }
 
@@ -430,8 +475,9 @@ void submission_use_buffer(struct submission *submission, const struct command_b
     submission->buffer = buffer;
     if (!submission->chain_count)
         submission->position = index;
-    for (const struct late_use *late = buffer->bindings.late; late; late = late->next)
-        use_late(submission, buffer, late);
+    for (submission->late = buffer->bindings.late; submission->late;
+         submission->late = submission->late->next)
+        use_late(submission, buffer, submission->late);
     for (const struct contract_image *image = buffer->contract.first; image; image = image->next)
         use_image(submission, image);
     follow_chain(submission, buffer);
@@ -440,6 +486,7 @@ void submission_use_buffer(struct submission *submission, const struct command_b
 void submission_use_present(struct submission *submission, const struct contract_image *image)
 {
     submission->buffer = NULL;
+    submission->late = NULL;
     submission->position = 0;
     use_image(submission, image);
 }

@@ -14,6 +14,7 @@
 struct queue;
 struct blocked_batch;
 struct command_buffer;
+struct late_use;
 
 /* An image as it was before the call. */
 struct undo {
@@ -67,6 +68,7 @@ struct submission {
 
     /* The command buffer. */
     const struct command_buffer *buffer; /* NULL: a present */
+    const struct late_use *late;         /* the use by it that is being resolved; NULL: another kind */
     uint32_t position;                   /* what it needs goes before this one of the batch */
     uint32_t chain_count, chain_capacity;
     const struct command_buffer **chain; /* that it follows in a suspended rendering, from `position` on */

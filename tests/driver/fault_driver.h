@@ -167,11 +167,11 @@ FAULT_API bool fault_command_equal(VkCommandBuffer a, uint32_t index, VkCommandB
 /* --- Layout oracle: what the executed commands did against the rules of image layouts --- */
 
 enum fault_oracle_kind {
-    FAULT_ORACLE_OLD_LAYOUT = 0x1,       /* a barrier's oldLayout isn't the actual layout */
-    FAULT_ORACLE_USE_LAYOUT = 0x2,       /* a command's or attachment's layout isn't the actual one */
+    FAULT_ORACLE_OLD_LAYOUT = 0x1, /* a barrier's oldLayout isn't the actual layout */
+    FAULT_ORACLE_USE_LAYOUT = 0x2, /* a command's, attachment's or descriptor's layout isn't the actual one */
     FAULT_ORACLE_PRESENT_LAYOUT = 0x4,   /* presented in a layout that can't be */
     FAULT_ORACLE_NEW_LAYOUT = 0x8,       /* a transition to UNDEFINED or PREINITIALIZED */
-    FAULT_ORACLE_PLACE = 0x10,           /* a barrier or a transfer where none may stand */
+    FAULT_ORACLE_PLACE = 0x10,           /* a barrier, a transfer or a shader's work where none may stand */
     FAULT_ORACLE_OWNERSHIP = 0x20,       /* acquired without its release, or used by another queue family */
     FAULT_ORACLE_STAGE = 0x40,           /* a stage that the queue family doesn't have */
     FAULT_ORACLE_ASPECT = 0x80,          /* depth or stencil alone without separateDepthStencilLayouts */

@@ -1618,7 +1618,7 @@ static void contents_are_defined_by_writes(void **state)
     scene_finish(&s);
 }
 
-/* The driver keeps no descriptors: whatever a dispatch writes is taken for defined. */
+/* No pipeline is bound that would tell: whatever a dispatch may write is taken for defined. */
 static void a_dispatch_may_have_written_storage_images(void **state)
 {
     struct scene s;

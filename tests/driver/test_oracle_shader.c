@@ -149,9 +149,12 @@ static void pushed(struct kit *k, VkImageLayout actual, bool with_template)
     VkPipeline pipeline = kit_compute(k, KIT_CODE(sample_comp), layout);
     VkDescriptorUpdateTemplate template = kit_template(k, set_layout, layout);
     VkDescriptorImageInfo info = kit_image_info(k, view_in(k, actual), SAMPLED);
-    const VkWriteDescriptorSet write = kit_image_write(VK_NULL_HANDLE, 0, 0, COMBINED, &info);
+    VkWriteDescriptorSet write = kit_image_write(VK_NULL_HANDLE, 0, 0, COMBINED, &info);
     struct vulkan_client *c = &k->scene.client;
 
+    /* What this type of descriptor doesn't use may be wild. */
+    write.pBufferInfo = (const VkDescriptorBufferInfo *)(uintptr_t)sizeof(void *);
+    write.pTexelBufferView = (const VkBufferView *)(uintptr_t)sizeof(void *);
     scene_begin(&k->scene, 0);
     kit_bind(k, COMPUTE, pipeline, layout, VK_NULL_HANDLE);
     if (with_template)

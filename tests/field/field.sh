@@ -99,7 +99,7 @@ sum_of() { # REPORT KEY: over all devices of all processes
 repairs_of() { # REPORT
     python3 - "$1" <<'PYTHON'
 import json, os, sys
-keys = ("record_repairs", "rewritten", "submit_repairs", "present_repairs", "reported", "unpatchable")
+keys = ("record_repairs", "rewritten", "hoisted", "submit_repairs", "present_repairs", "reported", "unpatchable")
 lines = [json.loads(l) for l in open(sys.argv[1])] if os.path.exists(sys.argv[1]) else []
 print(sum(line[key] for line in lines if line["event"] == "barriers" for key in keys))
 PYTHON

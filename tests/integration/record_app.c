@@ -34,12 +34,39 @@ static void find_families(struct record_app *app, VkPhysicalDevice physical)
 }
 
 struct features {
+    VkPhysicalDeviceMutableDescriptorTypeFeaturesEXT mutable;
+    VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT libraries;
+    VkPhysicalDeviceInlineUniformBlockFeatures inline_blocks;
     VkPhysicalDeviceSynchronization2Features sync2;
     VkPhysicalDeviceDynamicRenderingFeatures rendering;
     VkPhysicalDeviceVulkan13Features in13;
     VkPhysicalDeviceVulkan12Features in12;
     VkPhysicalDeviceVulkan11Features in11;
 };
+
+/* In front of the others. */
+static void choose_shader_features(const struct record_options *options, struct features *out)
+{
+    out->mutable = (VkPhysicalDeviceMutableDescriptorTypeFeaturesEXT){
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MUTABLE_DESCRIPTOR_TYPE_FEATURES_EXT,
+        .pNext = out->in12.pNext,
+        .mutableDescriptorType = VK_TRUE};
+    out->libraries = (VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT){
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT,
+        .pNext = &out->mutable,
+        .graphicsPipelineLibrary = VK_TRUE};
+    out->inline_blocks = (VkPhysicalDeviceInlineUniformBlockFeatures){
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_INLINE_UNIFORM_BLOCK_FEATURES,
+        .pNext = &out->libraries,
+        .inlineUniformBlock = VK_TRUE};
+    out->in12.pNext = options->old ? (void *)&out->inline_blocks : (void *)&out->libraries;
+    out->in13.inlineUniformBlock = VK_TRUE;
+    out->in12.descriptorIndexing = VK_TRUE;
+    out->in12.shaderSampledImageArrayNonUniformIndexing = VK_TRUE;
+    out->in12.descriptorBindingSampledImageUpdateAfterBind = VK_TRUE;
+    out->in12.descriptorBindingPartiallyBound = VK_TRUE;
+    out->in12.descriptorBindingVariableDescriptorCount = VK_TRUE;
+}
 
 static void choose_features(const struct record_options *options, struct features *out)
 {
@@ -65,15 +92,38 @@ static void choose_features(const struct record_options *options, struct feature
         out->in12.pNext = &out->rendering;
     else
         out->in12.pNext = &out->sync2;
+    if (options->shaders)
+        choose_shader_features(options, out);
+}
+
+#define EXTENSIONS_MAX 10
+
+static uint32_t choose_extensions(const struct record_options *options, const char *out[EXTENSIONS_MAX])
+{
+    uint32_t count = 0;
+    out[count++] = VK_EXT_SAMPLE_LOCATIONS_EXTENSION_NAME;
+    if (options->old) {
+        out[count++] = VK_KHR_DYNAMIC_RENDERING_EXTENSION_NAME;
+        out[count++] = VK_KHR_COPY_COMMANDS_2_EXTENSION_NAME;
+        out[count++] = VK_EXT_EXTENDED_DYNAMIC_STATE_EXTENSION_NAME;
+    }
+    if (options->old && !options->no_sync2)
+        out[count++] = VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME;
+    if (!options->shaders)
+        return count;
+    out[count++] = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
+    out[count++] = VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME;
+    out[count++] = VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME;
+    out[count++] = VK_EXT_MUTABLE_DESCRIPTOR_TYPE_EXTENSION_NAME;
+    if (options->old)
+        out[count++] = VK_EXT_INLINE_UNIFORM_BLOCK_EXTENSION_NAME;
+    return count;
 }
 
 static void create_device(struct record_app *app)
 {
     static const float priorities[2] = {1, 1};
-    static const char *const extensions[] = {
-        VK_EXT_SAMPLE_LOCATIONS_EXTENSION_NAME, VK_KHR_DYNAMIC_RENDERING_EXTENSION_NAME,
-        VK_KHR_COPY_COMMANDS_2_EXTENSION_NAME, VK_EXT_EXTENDED_DYNAMIC_STATE_EXTENSION_NAME,
-        VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME};
+    const char *extensions[EXTENSIONS_MAX];
     const struct record_options *options = &app->options;
     uint32_t count = 1;
     VkPhysicalDevice physical;
@@ -93,9 +143,7 @@ static void create_device(struct record_app *app)
                                .pNext = &features.in11,
                                .queueCreateInfoCount = 2,
                                .pQueueCreateInfos = queues,
-                               .enabledExtensionCount = !options->old       ? 1
-                                                        : options->no_sync2 ? 4
-                                                                            : 5,
+                               .enabledExtensionCount = choose_extensions(options, extensions),
                                .ppEnabledExtensionNames = extensions};
     CHECK_EQUAL(vkCreateDevice(physical, &info, NULL, &app->device), VK_SUCCESS);
     vkGetDeviceQueue(app->device, app->family, 0, &app->queue);
@@ -175,6 +223,8 @@ static VkImage create_image(const struct record_app *app, enum record_image kind
     VkImage image;
     if (kind == IMAGE_EXTERNAL)
         info.pNext = &external;
+    if (app->options.shaders && info.format == RECORD_FORMAT && info.samples == VK_SAMPLE_COUNT_1_BIT)
+        info.usage |= VK_IMAGE_USAGE_STORAGE_BIT;
     CHECK_EQUAL(vkCreateImage(app->device, &info, NULL, &image), VK_SUCCESS);
     VkMemoryRequirements needs;
     vkGetImageMemoryRequirements(app->device, image, &needs);
@@ -282,7 +332,7 @@ void record_app_close(struct record_app *app)
     vkDestroyInstance(app->instance, NULL);
 }
 
-void record_run_on_all(run_function function)
+static void run_on_all(run_function function, bool shaders)
 {
     static const struct {
         struct record_options options;
@@ -297,9 +347,20 @@ void record_run_on_all(run_function function)
     };
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         struct record_options options = devices[i].options;
+        options.shaders = shaders;
         driver_set(devices[i].driver);
         run_complete(function, &options);
     }
+}
+
+void record_run_on_all(run_function function)
+{
+    run_on_all(function, false);
+}
+
+void record_run_shaders_on_all(run_function function)
+{
+    run_on_all(function, true);
 }
 
 /* --- Recording --- */

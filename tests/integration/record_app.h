@@ -64,6 +64,13 @@
     X(CmdUpdateBuffer)                                                                                       \
     X(CmdDispatch)                                                                                           \
     X(CmdDraw)                                                                                               \
+    X(CmdDrawIndexed)                                                                                        \
+    X(CmdBindPipeline)                                                                                       \
+    X(CmdBindDescriptorSets)                                                                                 \
+    X(CmdPushDescriptorSetKHR)                                                                               \
+    X(CmdPushDescriptorSetWithTemplateKHR)                                                                   \
+    X(CmdSetBlendConstants)                                                                                  \
+    X(CmdSetStencilReference)                                                                                \
     X(CmdSetViewport)                                                                                        \
     X(CmdSetScissor)                                                                                         \
     X(CmdSetLineWidth)                                                                                       \
@@ -114,6 +121,7 @@ struct record_options {
     bool no_sync2; /* synchronization2 isn't enabled; the layer may do so */
     bool separate; /* separateDepthStencilLayouts */
     bool old;      /* Vulkan 1.2, and what came later by extensions, whose names the commands then have */
+    bool shaders;  /* descriptors in all their kinds; images for storage */
 };
 
 struct record_app {
@@ -138,6 +146,7 @@ void record_app_close(struct record_app *app);
 
 /* Runs it for each kind of device; its context is the options. */
 void record_run_on_all(run_function function);
+void record_run_shaders_on_all(run_function function);
 
 /* Like an image of the application's, with memory that is destroyed by the second. */
 VkImage record_app_image(const struct record_app *app, VkDeviceMemory *memory);

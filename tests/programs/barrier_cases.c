@@ -670,16 +670,21 @@ static const struct {
 } lists[] = {
     {cases, &case_count},
     {shader_cases, &shader_case_count},
+    {shader_body_cases, &shader_body_case_count},
 };
 #define LISTS (sizeof(lists) / sizeof(lists[0]))
+
+static void print_case(const struct barrier_case *one, const char *more)
+{
+    printf("%s %s%s%s%s\n", one->name, one->faults ? "faults" : "correct", more,
+           one->rendering ? " rendering" : "", one->partly ? " partly" : "");
+}
 
 static void list_all(void)
 {
     for (size_t l = 0; l < LISTS; l++)
         for (size_t i = 0; i < *lists[l].count; i++)
-            printf("%s %s%s%s\n", lists[l].cases[i].name, lists[l].cases[i].faults ? "faults" : "correct",
-                   lists[l].cases == cases ? "" : " shaders",
-                   lists[l].cases[i].rendering ? " rendering" : "");
+            print_case(&lists[l].cases[i], lists[l].cases == cases ? "" : " shaders");
 }
 
 static const struct barrier_case *find(const char *name)

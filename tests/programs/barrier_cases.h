@@ -11,12 +11,13 @@ struct barrier_case {
     void (*run)(struct kit *kit);
     bool swapchain;
     bool faults;    /* there is a faulty variant */
+    bool partly;    /* of the faults some can't be repaired and are only reported */
     bool rendering; /* there is a variant with dynamic rendering */
     uint32_t extras;
 };
 
-extern const struct barrier_case shader_cases[];
-extern const size_t shader_case_count;
+extern const struct barrier_case shader_cases[], shader_body_cases[];
+extern const size_t shader_case_count, shader_body_case_count;
 
 #define UNDEFINED VK_IMAGE_LAYOUT_UNDEFINED
 #define SRC VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL

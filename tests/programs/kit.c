@@ -22,10 +22,10 @@ static void instance_create(struct kit *kit)
 {
     const char *extensions[3];
     uint32_t extension_count = 0;
-    if (kit->options.swapchain) {
+    if (kit->options.swapchain || kit->options.extras & KIT_PRESENT_LAYOUT)
         extensions[extension_count++] = VK_KHR_SURFACE_EXTENSION_NAME;
+    if (kit->options.swapchain)
         extensions[extension_count++] = VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME;
-    }
     if (kit->options.extras & KIT_DEBUG_LABELS)
         extensions[extension_count++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
     VkApplicationInfo application = {

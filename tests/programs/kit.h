@@ -20,9 +20,13 @@ enum kit_extra {
     KIT_MULTIVIEW = 1 << 6,
     KIT_PRECISE_QUERIES = 1 << 7, /* occlusionQueryPrecise, pipelineStatisticsQuery */
     KIT_DEBUG_LABELS = 1 << 8,
-    KIT_PARTIALLY_BOUND = 1 << 9,
-    KIT_DYNAMIC_INDEXING = 1 << 10, /* of sampled images */
-    KIT_FRAGMENT_STORES = 1 << 11,
+    KIT_PRESENT_LAYOUT = 1 << 9, /* without a surface */
+    KIT_PARTIALLY_BOUND = 1 << 10,
+    KIT_DYNAMIC_INDEXING = 1 << 11, /* of sampled images */
+    KIT_FRAGMENT_STORES = 1 << 12,
+#ifdef VK_EXT_shader_object
+    KIT_SHADER_OBJECTS = 1 << 13,
+#endif
 };
 
 struct kit_options {
@@ -128,6 +132,9 @@ void kit_transition_families(struct kit *kit, VkCommandBuffer commands, VkImage 
                              VkImageLayout from, VkImageLayout to, uint32_t from_family, uint32_t to_family);
 /* Everything before is done and visible to everything after; no image. */
 void kit_memory_barrier(struct kit *kit, VkCommandBuffer commands);
+
+/* The same for what the host reads. */
+void kit_host_barrier(VkCommandBuffer commands);
 
 /* Clears with a colour that depends on `value`; the range is in TRANSFER_DST_OPTIMAL. */
 void kit_clear(struct kit *kit, VkCommandBuffer commands, VkImage image, struct kit_range range,

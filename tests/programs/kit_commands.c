@@ -179,6 +179,17 @@ void kit_memory_barrier(struct kit *kit, VkCommandBuffer commands)
                          1, &barrier, 0, NULL, 0, NULL);
 }
 
+void kit_host_barrier(VkCommandBuffer commands)
+{
+    VkMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_HOST_READ_BIT,
+    };
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                         &barrier, 0, NULL, 0, NULL);
+}
+
 void kit_clear(struct kit *kit, VkCommandBuffer commands, VkImage image, struct kit_range range,
                uint32_t value)
 {

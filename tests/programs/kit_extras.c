@@ -10,6 +10,7 @@ static const struct {
     const char *needs;        /* another extension */
 } extensions[] = {
     {KIT_PUSH_DESCRIPTORS, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, 0, NULL},
+    {KIT_PRESENT_LAYOUT, VK_KHR_SWAPCHAIN_EXTENSION_NAME, 0, NULL},
     {KIT_PIPELINE_LIBRARIES, VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME,
      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT,
      VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME},
@@ -17,6 +18,10 @@ static const struct {
      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT, NULL},
     {KIT_TRANSFORM_FEEDBACK, VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME,
      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT, NULL},
+#ifdef VK_EXT_shader_object
+    {KIT_SHADER_OBJECTS, VK_EXT_SHADER_OBJECT_EXTENSION_NAME,
+     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT, NULL},
+#endif
     {KIT_SLICE_VIEWS, VK_EXT_IMAGE_2D_VIEW_OF_3D_EXTENSION_NAME,
      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_2D_VIEW_OF_3D_FEATURES_EXT, NULL},
 };
@@ -134,9 +139,20 @@ bool kit_has(const struct kit *kit, uint32_t extras)
 const char *kit_lacks(const struct kit *kit)
 {
     static const char *const names[] = {
-        "push descriptors",   "update-after-bind",     "pipeline libraries", "conditional rendering",
-        "transform feedback", "2D views of 3D images", "multiview",          "precise queries",
-        "debug labels",       "PARTIALLY_BOUND",       "dynamic indices",    "stores in fragment shaders",
+        "push descriptors",
+        "update-after-bind",
+        "pipeline libraries",
+        "conditional rendering",
+        "transform feedback",
+        "2D views of 3D images",
+        "multiview",
+        "precise queries",
+        "debug labels",
+        "presents",
+        "PARTIALLY_BOUND",
+        "dynamic indices",
+        "stores in fragment shaders",
+        "shader objects",
     };
     uint32_t missing = kit->options.extras & ~kit->extras;
     for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

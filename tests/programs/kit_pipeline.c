@@ -1,15 +1,12 @@
 #include "kit_shader.h"
 #include "kit_shader_table.h"
 
-#include "capture_vert.h"
-#include "fullscreen_vert.h"
-
-static VkShaderModule module_create(struct kit *kit, const uint32_t *words, size_t size)
+static VkShaderModule module_create(struct kit *kit, const struct kit_shader_entry *shader)
 {
     VkShaderModuleCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-        .codeSize = size,
-        .pCode = words,
+        .codeSize = shader->size,
+        .pCode = shader->words,
     };
     VkShaderModule module;
     kit_check(vkCreateShaderModule(kit->device, &info, NULL, &module), "vkCreateShaderModule");
@@ -116,7 +113,7 @@ static VkPipeline graphics(struct kit *kit, const struct kit_pipeline_info *want
     VkFormat format = wanted->format ? wanted->format : VK_FORMAT_R8G8B8A8_UNORM;
     VkPipelineRenderingCreateInfo rendering = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
-        .viewMask = wanted->views,
+        .viewMask = wanted->view_mask,
         .colorAttachmentCount = 1,
         .pColorAttachmentFormats = &format,
     };
@@ -184,25 +181,31 @@ static VkPipeline graphics(struct kit *kit, const struct kit_pipeline_info *want
     return wanted->libraries ? link_libraries(kit, &info) : graphics_create(kit, &info);
 }
 
+struct kit_pipeline kit_pipeline_layout(struct kit *kit, enum kit_shader shader,
+                                        VkDescriptorSetLayoutCreateFlags flags)
+{
+    const struct kit_shader_entry *entry = kit_shader_entry(shader);
+    struct kit_pipeline made = {
+        .set_layout = entry->sets ? kit_set_layout(kit, shader, flags) : VK_NULL_HANDLE,
+        .point = entry->stage == VK_SHADER_STAGE_COMPUTE_BIT ? VK_PIPELINE_BIND_POINT_COMPUTE
+                                                             : VK_PIPELINE_BIND_POINT_GRAPHICS,
+        .shader = shader,
+    };
+    made.layout = layout_create(kit, made.set_layout, entry->sets);
+    return made;
+}
+
 struct kit_pipeline kit_pipeline(struct kit *kit, const struct kit_pipeline_info *info)
 {
-    const struct kit_shader_entry *entry = kit_shader_entry(info->shader);
     VkDescriptorSetLayoutCreateFlags flags =
         (info->push ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR : 0u) |
         (info->after_bind ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT : 0u);
-    struct kit_pipeline made = {
-        .set_layout = entry->sets ? kit_set_layout(kit, info->shader, flags) : VK_NULL_HANDLE,
-        .point = entry->stage == VK_SHADER_STAGE_COMPUTE_BIT ? VK_PIPELINE_BIND_POINT_COMPUTE
-                                                             : VK_PIPELINE_BIND_POINT_GRAPHICS,
-        .shader = info->shader,
-    };
-    made.layout = layout_create(kit, made.set_layout, entry->sets);
-    VkShaderModule module = module_create(kit, entry->words, entry->size);
+    struct kit_pipeline made = kit_pipeline_layout(kit, info->shader, flags);
+    VkShaderModule module = module_create(kit, kit_shader_entry(info->shader));
     if (made.point == VK_PIPELINE_BIND_POINT_COMPUTE) {
         made.pipeline = compute_create(kit, made.layout, module);
     } else {
-        VkShaderModule vertex = info->capture ? module_create(kit, capture_vert, sizeof(capture_vert))
-                                              : module_create(kit, fullscreen_vert, sizeof(fullscreen_vert));
+        VkShaderModule vertex = module_create(kit, info->capture ? &kit_capture : &kit_fullscreen);
         made.pipeline = graphics(kit, info, made.layout, vertex, module);
         vkDestroyShaderModule(kit->device, vertex, NULL);
     }

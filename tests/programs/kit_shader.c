@@ -4,7 +4,9 @@
 #define TEXTURE VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
 #define STORAGE VK_DESCRIPTOR_TYPE_STORAGE_IMAGE
 
+#include "capture_vert.h"
 #include "fill_frag.h"
+#include "fullscreen_vert.h"
 #include "image_to_buffer_comp.h"
 #include "load_input_frag.h"
 #include "load_storage_frag.h"
@@ -50,6 +52,10 @@ static const struct kit_shader_entry table[KIT_SHADER_COUNT] = {
     [KIT_SAMPLE_TO_IMAGE] = {WORDS(sample_to_image_comp), COMPUTE, 1, 2, {TEXTURE, STORAGE}},
     [KIT_STORE_IMAGE] = {WORDS(store_image_comp), COMPUTE, 1, 1, {STORAGE}},
 };
+
+const struct kit_shader_entry kit_fullscreen = {
+    WORDS(fullscreen_vert), VK_SHADER_STAGE_VERTEX_BIT, 0, 0, {0}};
+const struct kit_shader_entry kit_capture = {WORDS(capture_vert), VK_SHADER_STAGE_VERTEX_BIT, 0, 0, {0}};
 
 const struct kit_shader_entry *kit_shader_entry(enum kit_shader shader)
 {

@@ -34,14 +34,14 @@ struct kit_pipeline_info {
     enum kit_shader shader;
     VkRenderPass pass; /* graphics: with its `subpass`; NULL: dynamic rendering to `format` */
     uint32_t subpass;
-    VkFormat format; /* R8G8B8A8_UNORM */
-    uint32_t side;   /* KIT_SIDE: of the viewport */
-    bool push;       /* descriptors are pushed */
-    bool after_bind; /* bindings are UPDATE_AFTER_BIND */
-    bool libraries;  /* linked from four libraries */
-    bool dynamic;    /* viewport, scissor, cull mode, colour's blend constants are set by commands */
-    bool capture;    /* shaders/capture.vert */
-    uint32_t views;  /* 0; the view mask in dynamic rendering */
+    VkFormat format;    /* R8G8B8A8_UNORM */
+    uint32_t side;      /* KIT_SIDE: of the viewport */
+    bool push;          /* descriptors are pushed */
+    bool after_bind;    /* bindings are UPDATE_AFTER_BIND */
+    bool libraries;     /* linked from four libraries */
+    bool dynamic;       /* viewport, scissor, cull mode, colour's blend constants are set by commands */
+    bool capture;       /* shaders/capture.vert */
+    uint32_t view_mask; /* 0; the view mask in dynamic rendering */
 };
 
 struct kit_pipeline {
@@ -90,8 +90,9 @@ void kit_dispatch(VkCommandBuffer commands, const struct kit_pipeline *pipeline,
 struct kit_target {
     VkImageView view;
     uint32_t side;
-    VkAttachmentLoadOp load;
-    VkRenderPass pass; /* NULL: dynamic rendering */
+    VkRenderPass pass; /* NULL: dynamic rendering, with these: */
+    VkRenderingFlags flags;
+    uint32_t view_mask;
     VkFramebuffer framebuffer;
 };
 

@@ -19,7 +19,11 @@ struct kit_shader_entry {
 };
 
 const struct kit_shader_entry *kit_shader_entry(enum kit_shader shader);
+extern const struct kit_shader_entry kit_fullscreen, kit_capture; /* vertex shaders */
 
+/* All of a pipeline but the pipeline. */
+struct kit_pipeline kit_pipeline_layout(struct kit *kit, enum kit_shader shader,
+                                        VkDescriptorSetLayoutCreateFlags flags);
 VkDescriptorSetLayout kit_set_layout(struct kit *kit, enum kit_shader shader,
                                      VkDescriptorSetLayoutCreateFlags flags);
 

@@ -1,6 +1,8 @@
 #include "kit_shader.h"
 
-static const VkClearValue clear_value = {.color = {.float32 = {0.5f, 0.25f, 0.75f, 1}}};
+/* As many as a pass may have attachments here. */
+static const VkClearValue clear_values[2] = {{.color = {.float32 = {0.5f, 0.25f, 0.75f, 1}}},
+                                             {.color = {.float32 = {0.25f, 0.75f, 0.5f, 1}}}};
 
 VkFramebuffer kit_framebuffer(struct kit *kit, VkRenderPass pass, const VkImageView *views, uint32_t count,
                               uint32_t side)
@@ -25,7 +27,6 @@ struct kit_target kit_target_of(struct kit *kit, VkImageView view, uint32_t side
     return (struct kit_target){
         .view = view,
         .side = side,
-        .load = VK_ATTACHMENT_LOAD_OP_CLEAR,
         .pass = pass,
         .framebuffer = pass ? kit_framebuffer(kit, pass, &view, 1, side) : VK_NULL_HANDLE,
     };
@@ -57,8 +58,8 @@ static void begin(VkCommandBuffer commands, const struct kit_target *target, boo
             .renderPass = target->pass,
             .framebuffer = target->framebuffer,
             .renderArea = area,
-            .clearValueCount = 1,
-            .pClearValues = &clear_value,
+            .clearValueCount = 2,
+            .pClearValues = clear_values,
         };
         vkCmdBeginRenderPass(commands, &info,
                              secondary ? VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS
@@ -69,15 +70,17 @@ static void begin(VkCommandBuffer commands, const struct kit_target *target, boo
         .sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
         .imageView = target->view,
         .imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
-        .loadOp = target->load,
+        .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
         .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
-        .clearValue = clear_value,
+        .clearValue = clear_values[0],
     };
     VkRenderingInfo info = {
         .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
-        .flags = secondary ? VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT : 0,
+        .flags = target->flags |
+                 (secondary ? (VkRenderingFlags)VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT : 0),
         .renderArea = area,
         .layerCount = 1,
+        .viewMask = target->view_mask,
         .colorAttachmentCount = 1,
         .pColorAttachments = &attachment,
     };

@@ -1,6 +1,7 @@
 /* What shaders read and write through descriptors: between passes, dispatches and submits. */
 #include "barrier_cases.h"
-#include "kit_shader.h"
+#include "kit_shader_object.h"
+#include "picture.h"
 
 #define FORMAT VK_FORMAT_D32_SFLOAT_S8_UINT
 #define BUFFER_SIZE (KIT_SIDE * KIT_SIDE * 4)
@@ -9,53 +10,13 @@ static const VkImageUsageFlags storage_usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_I
                                                VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
                                                VK_IMAGE_USAGE_TRANSFER_DST_BIT;
 
-/* An image that is drawn to, and read. */
-struct picture {
-    VkImage image;
-    struct kit_target target;
-};
-
-static struct picture picture(struct kit *kit)
-{
-    VkImage image = kit_image(kit, NULL);
-    return (struct picture){image, kit_target(kit, image)};
-}
-
-/* One pass with one draw. */
-static void draw(VkCommandBuffer commands, const struct kit_target *target,
-                 const struct kit_pipeline *pipeline, VkDescriptorSet set)
-{
-    kit_begin_target(commands, target);
-    kit_draw(commands, pipeline, set);
-    kit_end_target(commands, target);
-}
-
-/* The picture gets a gradient, and stays in COLOR. */
-static void paint(struct kit *kit, VkCommandBuffer commands, const struct picture *picture, uint32_t value)
-{
-    struct kit_pipeline fill = kit_target_pipeline(kit, &picture->target, KIT_FILL);
-    kit_transition(kit, commands, picture->image, KIT_COLOR, UNDEFINED, COLOR);
-    kit_constants(commands, &fill, value);
-    draw(commands, &picture->target, &fill, VK_NULL_HANDLE);
-}
-
-/* Draws into a new picture, and ends with it. */
-static void show(struct kit *kit, VkCommandBuffer commands, const struct picture *out,
-                 const struct kit_pipeline *pipeline, VkDescriptorSet set)
-{
-    kit_transition(kit, commands, out->image, KIT_COLOR, UNDEFINED, COLOR);
-    draw(commands, &out->target, pipeline, set);
-    kit_transition(kit, commands, out->image, KIT_COLOR, COLOR, SRC);
-    kit_run(kit, commands, out->image, 0, 0);
-}
-
-/* The same with a shader that has one image. */
+/* picture_show() of one image. */
 static void show_view(struct kit *kit, VkCommandBuffer commands, enum kit_shader shader, VkImageView view,
                       VkImageLayout layout)
 {
     struct picture out = picture(kit);
     struct kit_pipeline pipeline = kit_target_pipeline(kit, &out.target, shader);
-    show(kit, commands, &out, &pipeline, kit_image_set(kit, &pipeline, view, layout));
+    picture_show(kit, commands, &out, &pipeline, kit_image_set(kit, &pipeline, view, layout));
 }
 
 /* Rendered, then sampled by the next pass (L01). */
@@ -63,7 +24,7 @@ static void sampled(struct kit *kit)
 {
     struct picture source = picture(kit);
     VkCommandBuffer commands = kit_begin(kit);
-    paint(kit, commands, &source, 3);
+    picture_paint(kit, commands, &source, 3);
     kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
     show_view(kit, commands, KIT_SAMPLE, source.target.view, READ);
 }
@@ -75,10 +36,10 @@ static void sampled_separately(struct kit *kit)
     struct kit_pipeline pipeline = kit_target_pipeline(kit, &out.target, KIT_SAMPLE_SEPARATE);
     union kit_descriptor image = kit_image_descriptor(kit, source.target.view, READ);
     VkCommandBuffer commands = kit_begin(kit);
-    paint(kit, commands, &source, 4);
+    picture_paint(kit, commands, &source, 4);
     kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
-    show(kit, commands, &out, &pipeline,
-         kit_set(kit, &pipeline, (const union kit_descriptor[]){image, image}));
+    picture_show(kit, commands, &out, &pipeline,
+                 kit_set(kit, &pipeline, (const union kit_descriptor[]){image, image}));
 }
 
 /* Each pass samples what the one before has rendered. */
@@ -87,14 +48,14 @@ static void pass_chain(struct kit *kit)
     struct picture pictures[5];
     VkCommandBuffer commands = kit_begin(kit);
     pictures[0] = picture(kit);
-    paint(kit, commands, &pictures[0], 5);
+    picture_paint(kit, commands, &pictures[0], 5);
     for (uint32_t i = 1; i < 5; i++) {
         pictures[i] = picture(kit);
         struct kit_pipeline pipeline = kit_target_pipeline(kit, &pictures[i].target, KIT_SAMPLE);
         kit_transition(kit, commands, pictures[i].image, KIT_COLOR, UNDEFINED, COLOR);
         kit_needed(kit, commands, pictures[i - 1].image, KIT_COLOR, COLOR, READ);
-        draw(commands, &pictures[i].target, &pipeline,
-             kit_image_set(kit, &pipeline, pictures[i - 1].target.view, READ));
+        picture_draw(commands, &pictures[i].target, &pipeline,
+                     kit_image_set(kit, &pipeline, pictures[i - 1].target.view, READ));
     }
     kit_transition(kit, commands, pictures[4].image, KIT_COLOR, COLOR, SRC);
     kit_run(kit, commands, pictures[4].image, 0, 0);
@@ -119,8 +80,8 @@ static void drawn_mips(struct kit *kit)
             kit_needed(kit, commands, image, mip_range(mip - 1, 1), COLOR, READ);
         else
             kit_constants(commands, &pipeline, 6);
-        draw(commands, &target, &pipeline,
-             mip ? kit_image_set(kit, &pipeline, before, READ) : VK_NULL_HANDLE);
+        picture_draw(commands, &target, &pipeline,
+                     mip ? kit_image_set(kit, &pipeline, before, READ) : VK_NULL_HANDLE);
         before = view;
     }
     kit_transition(kit, commands, image, mip_range(3, 1), COLOR, SRC);
@@ -132,7 +93,7 @@ static void sampled_next_submit(struct kit *kit)
 {
     struct picture source = picture(kit);
     VkCommandBuffer first = kit_begin(kit), second = kit_begin(kit);
-    paint(kit, first, &source, 3);
+    picture_paint(kit, first, &source, 3);
     kit_end(first);
     kit_submit(kit, first);
     kit_needed(kit, second, source.image, KIT_COLOR, COLOR, READ);
@@ -152,10 +113,10 @@ static void dispatched(struct kit *kit, enum kit_shader shader, VkImageLayout la
                 (const union kit_descriptor[]){kit_image_descriptor(kit, source.target.view, layout),
                                                kit_buffer_descriptor(result)});
     VkCommandBuffer commands = kit_begin(kit);
-    paint(kit, commands, &source, 3);
+    picture_paint(kit, commands, &source, 3);
     kit_needed(kit, commands, image, KIT_COLOR, COLOR, layout);
     kit_dispatch(commands, &pipeline, set);
-    kit_memory_barrier(kit, commands);
+    kit_host_barrier(commands);
     kit_run_for(kit, commands, result);
 }
 
@@ -251,7 +212,7 @@ static void sampled_to_storage(struct kit *kit)
                 (const union kit_descriptor[]){kit_image_descriptor(kit, source.target.view, READ),
                                                kit_image_descriptor(kit, view, GENERAL)});
     VkCommandBuffer commands = kit_begin(kit);
-    paint(kit, commands, &source, 2);
+    picture_paint(kit, commands, &source, 2);
     kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
     kit_needed(kit, commands, image, KIT_COLOR, UNDEFINED, GENERAL);
     kit_dispatch(commands, &copy, set);
@@ -266,7 +227,7 @@ static void storage_in_fragment_shader(struct kit *kit)
         kit, &(struct kit_image_info){.usage = storage_usage | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT});
     struct picture source = {image, kit_target(kit, image)};
     VkCommandBuffer commands = kit_begin(kit);
-    paint(kit, commands, &source, 6);
+    picture_paint(kit, commands, &source, 6);
     kit_needed(kit, commands, image, KIT_COLOR, COLOR, GENERAL);
     show_view(kit, commands, KIT_LOAD_STORAGE, source.target.view, GENERAL);
 }
@@ -279,7 +240,7 @@ static void present_then_sampled(struct kit *kit)
     source.target =
         kit_target_of(kit, kit_view(kit, source.image, RGBA, VK_IMAGE_ASPECT_COLOR_BIT), KIT_SIDE, pass);
     VkCommandBuffer commands = kit_begin(kit);
-    paint(kit, commands, &source, 6);
+    picture_paint(kit, commands, &source, 6);
     kit_needed(kit, commands, source.image, KIT_COLOR, PRESENT, READ);
     show_view(kit, commands, KIT_SAMPLE, source.target.view, READ);
 }
@@ -298,10 +259,10 @@ static void secondary_dispatch(struct kit *kit)
     VkCommandBuffer secondary = kit_begin_secondary(kit), commands = kit_begin(kit);
     kit_dispatch(secondary, &pipeline, set);
     kit_end(secondary);
-    paint(kit, commands, &source, 3);
+    picture_paint(kit, commands, &source, 3);
     kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
     vkCmdExecuteCommands(commands, 1, &secondary);
-    kit_memory_barrier(kit, commands);
+    kit_host_barrier(commands);
     kit_run_for(kit, commands, result);
 }
 
@@ -312,7 +273,7 @@ static void secondary_in_pass(struct kit *kit)
     VkCommandBuffer secondary = kit_begin_inside(kit, &out.target), commands = kit_begin(kit);
     kit_draw(secondary, &pipeline, kit_image_set(kit, &pipeline, source.target.view, READ));
     kit_end(secondary);
-    paint(kit, commands, &source, 3);
+    picture_paint(kit, commands, &source, 3);
     kit_transition(kit, commands, out.image, KIT_COLOR, UNDEFINED, COLOR);
     kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
     kit_begin_target_secondary(commands, &out.target);
@@ -331,12 +292,12 @@ static void updated_after_bind(struct kit *kit)
     VkDescriptorSet set = kit_image_set(kit, &pipeline, early.target.view, READ);
     union kit_descriptor descriptor = kit_image_descriptor(kit, late.target.view, READ);
     VkCommandBuffer first = kit_begin(kit), second = kit_begin(kit);
-    paint(kit, first, &early, 1);
-    paint(kit, first, &late, 2);
+    picture_paint(kit, first, &early, 1);
+    picture_paint(kit, first, &late, 2);
     kit_needed(kit, first, late.image, KIT_COLOR, COLOR, READ);
     kit_end(first);
     kit_transition(kit, second, out.image, KIT_COLOR, UNDEFINED, COLOR);
-    draw(second, &out.target, &pipeline, set);
+    picture_draw(second, &out.target, &pipeline, set);
     kit_transition(kit, second, out.image, KIT_COLOR, COLOR, SRC);
     kit_submit(kit, first);
     kit_write(kit, &pipeline, set, 0, &descriptor);
@@ -356,7 +317,7 @@ static void descriptors_by(struct kit *kit, bool template, bool push)
     VkDescriptorUpdateTemplate by = template ? kit_template(kit, &pipeline, push) : VK_NULL_HANDLE;
     VkDescriptorSet set = push ? VK_NULL_HANDLE : kit_set(kit, &pipeline, NULL);
     VkCommandBuffer commands = kit_begin(kit);
-    paint(kit, commands, &source, 3);
+    picture_paint(kit, commands, &source, 3);
     kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
     if (set)
         vkUpdateDescriptorSetWithTemplate(kit->device, set, by, descriptors);
@@ -365,7 +326,7 @@ static void descriptors_by(struct kit *kit, bool template, bool push)
             kit, "vkCmdPushDescriptorSetWithTemplateKHR"))(commands, by, pipeline.layout, 0, descriptors);
     else
         kit_push(kit, commands, &pipeline, descriptors);
-    show(kit, commands, &out, &pipeline, set);
+    picture_show(kit, commands, &out, &pipeline, set);
 }
 
 static void update_template(struct kit *kit)
@@ -400,12 +361,12 @@ static void copied_descriptor(struct kit *kit)
     vkUpdateDescriptorSets(kit->device, 0, NULL, 1, &copy);
     kit_write(kit, &pipeline, from, 0, &other);
     VkCommandBuffer commands = kit_begin(kit);
-    paint(kit, commands, &source, 4);
+    picture_paint(kit, commands, &source, 4);
     kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
-    show(kit, commands, &out, &pipeline, to);
+    picture_show(kit, commands, &out, &pipeline, to);
 }
 
-/* Depth and stencil in one image, cleared by a pass (L34). */
+/* Depth and stencil in one image, left by a pass (L34). */
 struct depth_image {
     VkImage image;
     VkImageLayout depth, stencil; /* to be read in */
@@ -423,6 +384,7 @@ static struct depth_image depth_image(struct kit *kit, VkCommandBuffer commands)
         .image =
             kit_image(kit, &(struct kit_image_info){.format = FORMAT,
                                                     .usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT |
+                                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT |
                                                              VK_IMAGE_USAGE_SAMPLED_BIT}),
         .depth = VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL,
         .stencil = VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL,
@@ -431,8 +393,11 @@ static struct depth_image depth_image(struct kit *kit, VkCommandBuffer commands)
         made.depth = VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL;
         made.stencil = VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL;
     }
-    VkRenderPass pass =
-        kit_pass(kit, FORMAT, VK_ATTACHMENT_LOAD_OP_CLEAR, UNDEFINED, depth_attachment, depth_attachment);
+    VkRenderPass pass = kit_pass(kit, FORMAT, VK_ATTACHMENT_LOAD_OP_LOAD, depth_attachment, depth_attachment,
+                                 depth_attachment);
+    kit_transition(kit, commands, made.image, depth_and_stencil, UNDEFINED, DST);
+    kit_clear(kit, commands, made.image, depth_and_stencil, 3);
+    kit_transition(kit, commands, made.image, depth_and_stencil, DST, depth_attachment);
     kit_run_pass(kit, commands, pass, kit_view(kit, made.image, FORMAT, depth_and_stencil.aspects));
     return made;
 }
@@ -452,13 +417,13 @@ static void sampled_depth(struct kit *kit)
     VkCommandBuffer commands = kit_begin(kit);
     struct depth_image depth = depth_image(kit, commands);
     VkImageView view = kit_view(kit, depth.image, FORMAT, VK_IMAGE_ASPECT_DEPTH_BIT);
-    paint(kit, commands, &source, 3);
+    picture_paint(kit, commands, &source, 3);
     kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
     depth_needed(kit, commands, &depth, depth_range, depth.depth);
-    show(kit, commands, &out, &pipeline,
-         kit_set(kit, &pipeline,
-                 (const union kit_descriptor[]){kit_image_descriptor(kit, source.target.view, READ),
-                                                kit_image_descriptor(kit, view, depth.depth)}));
+    picture_show(kit, commands, &out, &pipeline,
+                 kit_set(kit, &pipeline,
+                         (const union kit_descriptor[]){kit_image_descriptor(kit, source.target.view, READ),
+                                                        kit_image_descriptor(kit, view, depth.depth)}));
 }
 
 static void sampled_stencil(struct kit *kit)
@@ -470,19 +435,21 @@ static void sampled_stencil(struct kit *kit)
     show_view(kit, commands, KIT_SAMPLE_STENCIL, view, depth.stencil);
 }
 
+static const struct kit_range slice_range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 2, 1};
+
 /* A slice of a 3D image is drawn to, then the whole is sampled (L35). */
 static void drawn_slice(struct kit *kit)
 {
     VkImage image = kit_image(
         kit, &(struct kit_image_info){.depth = 4, .flags = VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT});
-    VkImageView slice = kit_view_of(kit, image, VK_IMAGE_VIEW_TYPE_2D_ARRAY, RGBA, layer_range(2, 1));
+    VkImageView slice = kit_view_of(kit, image, VK_IMAGE_VIEW_TYPE_2D_ARRAY, RGBA, slice_range);
     VkImageView whole = kit_view_of(kit, image, VK_IMAGE_VIEW_TYPE_3D, RGBA, KIT_COLOR);
     VkRenderPass pass = kit->options.rendering
                             ? VK_NULL_HANDLE
                             : kit_pass(kit, RGBA, VK_ATTACHMENT_LOAD_OP_CLEAR, COLOR, COLOR, COLOR);
     struct picture source = {image, kit_target_of(kit, slice, KIT_SIDE, pass)};
     VkCommandBuffer commands = kit_begin(kit);
-    paint(kit, commands, &source, 3);
+    picture_paint(kit, commands, &source, 3);
     kit_needed(kit, commands, image, KIT_COLOR, COLOR, READ);
     show_view(kit, commands, KIT_SAMPLE_3D, whole, READ);
 }
@@ -495,7 +462,7 @@ static void stored_slice(struct kit *kit)
                                                 .usage = storage_usage,
                                                 .flags = VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
                                                          VK_IMAGE_CREATE_2D_VIEW_COMPATIBLE_BIT_EXT});
-    VkImageView slice = kit_view_of(kit, image, VK_IMAGE_VIEW_TYPE_2D, RGBA, layer_range(2, 1));
+    VkImageView slice = kit_view_of(kit, image, VK_IMAGE_VIEW_TYPE_2D, RGBA, slice_range);
     VkImageView whole = kit_view_of(kit, image, VK_IMAGE_VIEW_TYPE_3D, RGBA, KIT_COLOR);
     struct kit_pipeline store = kit_pipeline(kit, &(struct kit_pipeline_info){.shader = KIT_STORE_IMAGE});
     VkCommandBuffer commands = kit_begin(kit);
@@ -513,10 +480,33 @@ static void linked_pipeline(struct kit *kit)
     struct kit_pipeline pipeline = kit_pipeline(
         kit, &(struct kit_pipeline_info){.shader = KIT_SAMPLE, .pass = out.target.pass, .libraries = true});
     VkCommandBuffer commands = kit_begin(kit);
-    paint(kit, commands, &source, 3);
+    picture_paint(kit, commands, &source, 3);
     kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
-    show(kit, commands, &out, &pipeline, kit_image_set(kit, &pipeline, source.target.view, READ));
+    picture_show(kit, commands, &out, &pipeline, kit_image_set(kit, &pipeline, source.target.view, READ));
 }
+
+#ifdef VK_EXT_shader_object
+/* No pipeline, but shader objects. */
+static void shader_objects(struct kit *kit)
+{
+    struct picture source = picture(kit);
+    VkImage image = kit_image(kit, NULL);
+    struct kit_target target =
+        kit_target_of(kit, kit_view(kit, image, RGBA, VK_IMAGE_ASPECT_COLOR_BIT), KIT_SIDE, VK_NULL_HANDLE);
+    struct kit_shader_objects objects = kit_shader_objects(kit, KIT_SAMPLE);
+    VkCommandBuffer commands = kit_begin(kit);
+    picture_paint(kit, commands, &source, 3);
+    kit_transition(kit, commands, image, KIT_COLOR, UNDEFINED, COLOR);
+    kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
+    kit_begin_target(commands, &target);
+    kit_shader_objects_draw(kit, commands, &objects,
+                            kit_image_set(kit, &objects.layout, source.target.view, READ));
+    kit_end_target(commands, &target);
+    kit_transition(kit, commands, image, KIT_COLOR, COLOR, SRC);
+    kit_run(kit, commands, image, 0, 0);
+    kit_shader_objects_destroy(kit, &objects);
+}
+#endif
 
 const struct barrier_case shader_cases[] = {
     {.name = "L01-sampled", .run = sampled, .faults = true, .rendering = true},
@@ -536,7 +526,10 @@ const struct barrier_case shader_cases[] = {
      .run = storage_in_fragment_shader,
      .faults = true,
      .rendering = true},
-    {.name = "L24-present-then-sampled", .run = present_then_sampled, .faults = true},
+    {.name = "L24-present-then-sampled",
+     .run = present_then_sampled,
+     .faults = true,
+     .extras = KIT_PRESENT_LAYOUT},
     {.name = "L27-secondary-dispatch", .run = secondary_dispatch, .faults = true, .rendering = true},
     {.name = "L27-secondary-in-pass", .run = secondary_in_pass, .faults = true, .rendering = true},
     {.name = "L32-updated-after-bind",
@@ -565,5 +558,8 @@ const struct barrier_case shader_cases[] = {
      .faults = true,
      .rendering = true,
      .extras = KIT_PIPELINE_LIBRARIES},
+#ifdef VK_EXT_shader_object
+    {.name = "shader-objects", .run = shader_objects, .faults = true, .extras = KIT_SHADER_OBJECTS},
+#endif
 };
 const size_t shader_case_count = sizeof(shader_cases) / sizeof(shader_cases[0]);

@@ -5,5 +5,5 @@ layout(location = 0) in vec2 where;
 layout(location = 0) out vec4 result;
 void main()
 {
-    result = textureLod(source, where, 0.0) * float(scale.x & 0xffu) / 255.0;
+    result = textureLod(source, where, 0.0) * float(scale.x >> 24) / 32.0;
 }

@@ -1,5 +1,6 @@
 #version 460
 #extension GL_EXT_nonuniform_qualifier : require
+#extension GL_EXT_shader_image_load_formatted : require
 #extension GL_EXT_samplerless_texture_functions : require
 /* One of each way to use a resource; each binding is another. */
 layout(constant_id = 0) const int specialized = 1;
@@ -21,9 +22,9 @@ layout(set = 1, binding = 0, rgba8) uniform image2D read_only;
 layout(set = 1, binding = 1, rgba8) uniform image2D write_only;
 layout(set = 1, binding = 2, rgba8) uniform image2D read_and_write;
 layout(set = 1, binding = 3, r32ui) uniform uimage2D atomic;
-layout(set = 1, binding = 4, rgba8) uniform readonly image2D passed_readonly;
-layout(set = 1, binding = 5, rgba8) uniform writeonly image2D passed_writeonly;
-layout(set = 1, binding = 6, rgba8) uniform image2D passed;
+layout(set = 1, binding = 4) uniform readonly image2D passed_readonly;
+layout(set = 1, binding = 5) uniform writeonly image2D passed_writeonly;
+layout(set = 1, binding = 6) uniform image2D passed;
 layout(set = 1, binding = 7, rgba8) uniform image2D images[2];
 layout(set = 1, binding = 8, rgba8) uniform imageBuffer stored_texels;
 
@@ -45,12 +46,12 @@ vec4 sample_it(sampler2D image)
     return texture(image, vec2(0.5));
 }
 
-vec4 load_it(layout(rgba8) readonly image2D image)
+vec4 load_it(readonly image2D image)
 {
     return imageLoad(image, ivec2(0));
 }
 
-void store_it(layout(rgba8) writeonly image2D image, vec4 value)
+void store_it(writeonly image2D image, vec4 value)
 {
     imageStore(image, ivec2(0), value);
 }
