@@ -189,7 +189,7 @@ void hook_TrimCommandPool(struct device *self, PFN_vkTrimCommandPool next, VkDev
     if (pool)
         destroy_unused(pool);
     for (struct command_buffer *buffer = pool ? pool->first : NULL; buffer; buffer = buffer->pool_next)
-        if (!buffer->arena.current && !buffer->pending)
+        if (!buffer->arena.current && !buffer->pending && !buffer->hold.holds)
             trim(buffer);
     next(device, commandPool, flags);
 }
