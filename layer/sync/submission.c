@@ -408,32 +408,53 @@ static void use_image(struct submission *submission, const struct contract_image
 
 /* --- Descriptors that are read now --- */
 
+/* A contract that is made up of one use, of what the command buffer itself leaves alone. */
+struct late_contract {
+    struct contract_image *part;
+    const struct use *use;
+    bool failed;
+};
+
 static void ignore_transition(void *context, const struct transition *transition)
 {
     (void)context, (void)transition;
 }
 
-/* Only at the entry can it be repaired. So an image that the command buffer itself uses is left alone: what
- * it is in when the shader reads it isn't known. */
+/* `own`: struct contract_state of the command buffer, or NULL. */
+static void use_untouched(void *context, const struct subresource_range *range, const void *own)
+{
+    static const struct transition_sink no_transitions = {ignore_transition, NULL};
+    struct late_contract *late = context;
+    if (!own || !(((const struct contract_state *)own)->need.flags & NEED_SET))
+        late->failed |= !contract_use(late->part, range, late->use, &no_transitions);
+}
+
+/* Only at the entry can it be repaired. So subresources that the command buffer itself uses are left alone:
+ * what they are in when the shader reads them isn't known. */
 static void use_late(struct submission *submission, const struct command_buffer *buffer,
                      const struct late_use *late)
 {
-    static const struct transition_sink no_transitions = {ignore_transition, NULL};
     struct descriptor descriptor = read_descriptor(late);
     const struct image_view *view = image_view_find(buffer->sync, descriptor.view);
-    if (!view || layout_is_initial(descriptor.layout) || contract_find(&buffer->contract, view->image))
+    if (!view || layout_is_initial(descriptor.layout))
         return;
+    struct image *image = view->image;
     struct contract contract = {.arena = &submission->arena};
-    struct contract_image *part =
-        contract_add(&contract, view->image, &view->image->state.shape, view->image->aspects);
     struct use use = {descriptor.layout, late->command, (uint16_t)late->label, late->scope};
+    struct late_contract made = {contract_add(&contract, image, &image->state.shape, image->aspects), &use,
+                                 false};
+    const struct contract_image *own = contract_find(&buffer->contract, image);
     struct subresource_range range = view->range;
-    if (names_both_aspects(submission, view->image) && layout_is_of_both(descriptor.layout))
-        range.aspects = subresource_range_all(&view->image->state.shape).aspects;
-    if (part && contract_use(part, &range, &use, &no_transitions))
-        use_image(submission, part);
+    if (names_both_aspects(submission, image) && layout_is_of_both(descriptor.layout))
+        range.aspects = subresource_range_all(&image->state.shape).aspects;
+    if (made.part && own)
+        subresource_map_read(&own->map, &range, use_untouched, &made);
+    else if (made.part)
+        use_untouched(&made, &range, NULL);
+    if (made.part && !made.failed)
+        use_image(submission, made.part);
     else
-        set_unknown(submission, view->image);
+        set_unknown(submission, image);
     arena_reset(&submission->arena);
 }
 

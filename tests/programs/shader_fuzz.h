@@ -141,7 +141,7 @@ struct fuzz_options {
     uint32_t strip, spoil;
     bool sync2;
     bool strict; /* elements of arrays that aren't read are in their layout as well, which validation wants */
-    bool lavapipe; /* without what lavapipe 22.3 crashes on: unwritten descriptors, depth that is sampled */
+    bool lavapipe; /* without what lavapipe 22.3 crashes on */
 };
 
 struct fuzz {
@@ -155,6 +155,7 @@ struct fuzz {
     VkSampler sampler;
     VkDescriptorSetLayout set_layouts[FUZZ_KINDS];
     VkPipelineLayout layouts[FUZZ_PUSH + 1][2]; /* set 1: OTHER, INPUT */
+    VkPipelineLayout compute_layouts[FUZZ_PUSH + 1];
     VkDescriptorUpdateTemplate templates[FUZZ_PUSH + 1];
     VkDescriptorPool pool, late_pool;
     struct fuzz_set sets[FUZZ_SETS];
@@ -225,6 +226,8 @@ void fuzz_left_by_pass(struct fuzz_image *image, struct kit_range range, VkImage
 
 /* --- shader_fuzz_shader.c --- */
 
+#define FUZZ_GRAPHICS_STAGES (VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT)
+
 void fuzz_shaders_create(struct fuzz *fuzz);
 void fuzz_shaders_destroy(struct fuzz *fuzz);
 const struct fuzz_shader *fuzz_shader(const struct fuzz_pipeline_key *key);
@@ -235,9 +238,6 @@ const struct fuzz_pipeline *fuzz_pipeline(struct fuzz *fuzz, const struct fuzz_p
 bool fuzz_keys_equal(const struct fuzz_pipeline_key *a, const struct fuzz_pipeline_key *b);
 
 /* --- shader_fuzz_set.c --- */
-
-#define FUZZ_SHADER_STAGES                                                                                   \
-    (VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_COMPUTE_BIT)
 
 enum fuzz_shape fuzz_slot_shape(enum fuzz_slot slot);
 bool fuzz_slot_is_storage(enum fuzz_slot slot);

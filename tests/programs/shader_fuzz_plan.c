@@ -162,6 +162,8 @@ static struct slot_uses uses_of(const struct fuzz *fuzz, const struct fuzz_draw 
 static bool can_use_shader(const struct fuzz *fuzz, const struct fuzz_pipeline_key *key)
 {
     const struct fuzz_shader *shader = fuzz_shader(key);
+    if (!fuzz->set_layouts[key->kind] || (fuzz->options.lavapipe && key->compute && key->kind == FUZZ_PUSH))
+        return false;
     if ((shader->reads == READS_INPUT) != (key->second_kind == FUZZ_INPUT))
         return false;
     if (shader->reads == READS_STENCIL)
@@ -309,7 +311,7 @@ static bool try_draw(struct fuzz *fuzz, struct fuzz_plan *plan, struct fuzz_draw
         key->kind = FUZZ_LATE;
     draw->element = fuzz_pick(fuzz, 4);
     draw->value = fuzz_pick(fuzz, 100);
-    if (!fuzz->set_layouts[key->kind] || !can_use_shader(fuzz, key))
+    if (!can_use_shader(fuzz, key))
         return false;
     struct slot_uses uses = uses_of(fuzz, draw);
     const struct fuzz_shader *shader = fuzz_shader(key);
@@ -373,6 +375,7 @@ void fuzz_bind(struct fuzz *fuzz, const struct fuzz_draw *draw, VkRenderPass pas
                       draw->key.compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS,
                       pipeline->handle);
     bind_sets(fuzz, draw, pipeline);
-    vkCmdPushConstants(fuzz->commands, pipeline->layout, FUZZ_SHADER_STAGES, 0, sizeof(constants),
-                       &constants);
+    vkCmdPushConstants(fuzz->commands, pipeline->layout,
+                       draw->key.compute ? VK_SHADER_STAGE_COMPUTE_BIT : FUZZ_GRAPHICS_STAGES, 0,
+                       sizeof(constants), &constants);
 }

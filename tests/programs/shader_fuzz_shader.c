@@ -72,7 +72,8 @@ static VkDescriptorSetLayout main_layout_create(struct fuzz *fuzz, enum fuzz_kin
     VkDescriptorSetLayoutBinding made[BINDINGS];
     for (uint32_t i = 0; i < BINDINGS; i++) {
         bool immutable = bindings[i].type == VK_DESCRIPTOR_TYPE_SAMPLER && kind != FUZZ_PUSH;
-        made[i] = (VkDescriptorSetLayoutBinding){i, bindings[i].type, bindings[i].count, FUZZ_SHADER_STAGES,
+        made[i] = (VkDescriptorSetLayoutBinding){i, bindings[i].type, bindings[i].count,
+                                                 FUZZ_GRAPHICS_STAGES | VK_SHADER_STAGE_COMPUTE_BIT,
                                                  immutable ? &fuzz->sampler : NULL};
     }
     return set_layout_create(fuzz, made, BINDINGS, kind);
@@ -80,7 +81,8 @@ static VkDescriptorSetLayout main_layout_create(struct fuzz *fuzz, enum fuzz_kin
 
 static void set_layouts_create(struct fuzz *fuzz)
 {
-    const VkDescriptorSetLayoutBinding other = {0, TEXTURE, 2, FUZZ_SHADER_STAGES, NULL};
+    const VkDescriptorSetLayoutBinding other = {0, TEXTURE, 2,
+                                                FUZZ_GRAPHICS_STAGES | VK_SHADER_STAGE_COMPUTE_BIT, NULL};
     const VkDescriptorSetLayoutBinding input = {0, VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT, 1,
                                                 VK_SHADER_STAGE_FRAGMENT_BIT, NULL};
     for (enum fuzz_kind kind = FUZZ_PLAIN; kind <= FUZZ_PUSH; kind++)
@@ -90,10 +92,11 @@ static void set_layouts_create(struct fuzz *fuzz)
     fuzz->set_layouts[FUZZ_INPUT] = set_layout_create(fuzz, &input, 1, FUZZ_INPUT);
 }
 
-static VkPipelineLayout pipeline_layout_create(struct fuzz *fuzz, enum fuzz_kind kind, enum fuzz_kind second)
+static VkPipelineLayout pipeline_layout_create(struct fuzz *fuzz, enum fuzz_kind kind, enum fuzz_kind second,
+                                               VkShaderStageFlags stages)
 {
     const VkDescriptorSetLayout sets[] = {fuzz->set_layouts[kind], fuzz->set_layouts[second]};
-    VkPushConstantRange constants = {FUZZ_SHADER_STAGES, 0, CONSTANTS};
+    VkPushConstantRange constants = {stages, 0, CONSTANTS};
     VkPipelineLayoutCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
         .setLayoutCount = 2,
@@ -186,8 +189,10 @@ void fuzz_shaders_create(struct fuzz *fuzz)
     for (enum fuzz_kind kind = FUZZ_PLAIN; kind <= FUZZ_PUSH; kind++) {
         if (!fuzz->set_layouts[kind])
             continue;
-        fuzz->layouts[kind][0] = pipeline_layout_create(fuzz, kind, FUZZ_OTHER);
-        fuzz->layouts[kind][1] = pipeline_layout_create(fuzz, kind, FUZZ_INPUT);
+        fuzz->layouts[kind][0] = pipeline_layout_create(fuzz, kind, FUZZ_OTHER, FUZZ_GRAPHICS_STAGES);
+        fuzz->layouts[kind][1] = pipeline_layout_create(fuzz, kind, FUZZ_INPUT, FUZZ_GRAPHICS_STAGES);
+        fuzz->compute_layouts[kind] =
+            pipeline_layout_create(fuzz, kind, FUZZ_OTHER, VK_SHADER_STAGE_COMPUTE_BIT);
         fuzz->templates[kind] = template_create(fuzz, kind);
     }
     fuzz->pool = pool_create(fuzz, 0);
@@ -206,6 +211,7 @@ void fuzz_shaders_destroy(struct fuzz *fuzz)
         vkDestroyDescriptorUpdateTemplate(device, fuzz->templates[i], NULL);
         vkDestroyPipelineLayout(device, fuzz->layouts[i][0], NULL);
         vkDestroyPipelineLayout(device, fuzz->layouts[i][1], NULL);
+        vkDestroyPipelineLayout(device, fuzz->compute_layouts[i], NULL);
     }
     for (uint32_t i = 0; i < FUZZ_KINDS; i++)
         vkDestroyDescriptorSetLayout(device, fuzz->set_layouts[i], NULL);
@@ -352,7 +358,8 @@ const struct fuzz_pipeline *fuzz_pipeline(struct fuzz *fuzz, const struct fuzz_p
               "room for one more pipeline");
     struct fuzz_pipeline *made = &fuzz->pipelines[fuzz->pipeline_count++];
     made->key = *key;
-    made->layout = fuzz->layouts[key->kind][key->second_kind == FUZZ_INPUT];
+    made->layout = key->compute ? fuzz->compute_layouts[key->kind]
+                                : fuzz->layouts[key->kind][key->second_kind == FUZZ_INPUT];
     made->handle = key->compute ? compute_create(fuzz, made) : graphics_create(fuzz, made, pass);
     return made;
 }
