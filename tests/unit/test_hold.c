@@ -8,6 +8,7 @@
 #include "sample_frag.h"
 #include "sync/command_buffer.h"
 #include "sync/finding.h"
+#include "sync/hold_table.h"
 #include "sync/image.h"
 #include "sync/record_hold.h"
 #include "sync/shader.h"
