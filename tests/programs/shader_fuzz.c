@@ -10,8 +10,8 @@
  * of elements chosen dynamically, PARTIALLY_BOUND bindings, what the command buffer itself changes that
  * UPDATE_AFTER_BIND descriptors read, and instances that were held back in vain too often before.
  * --strict: array elements that aren't accessed are in their layouts too, as Khronos validation wants.
- * --lavapipe: without what lavapipe 22.3 crashes on: descriptors that aren't written, depth that is sampled.
- */
+ * --lavapipe: without what lavapipe 22.3 can't do: descriptors that aren't written, depth that is sampled,
+ * vkCmdClearAttachments between draws, most of push descriptors. */
 #include "shader_fuzz.h"
 
 #include <stdio.h>

@@ -141,7 +141,7 @@ struct fuzz_options {
     uint32_t strip, spoil;
     bool sync2;
     bool strict; /* elements of arrays that aren't read are in their layout as well, which validation wants */
-    bool lavapipe; /* without what lavapipe 22.3 crashes on */
+    bool lavapipe; /* without what lavapipe 22.3 can't do */
 };
 
 struct fuzz {

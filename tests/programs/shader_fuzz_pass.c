@@ -326,7 +326,7 @@ static void record_draws(struct fuzz *fuzz, const struct instance *instance, uin
         fuzz_bind(fuzz, &instance->plan.draws[i], instance->pass);
         set_area(fuzz, instance);
         draw(fuzz);
-        if (fuzz_chance(fuzz, 10))
+        if (fuzz_chance(fuzz, 10) && !fuzz->options.lavapipe)
             clear_inside(fuzz, instance);
         if (instance->labels && fuzz_chance(fuzz, 30))
             label(fuzz, "vkCmdInsertDebugUtilsLabelEXT", "drawn");
