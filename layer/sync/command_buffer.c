@@ -59,7 +59,7 @@ void command_buffer_reset(struct command_buffer *buffer)
     buffer->changes++; /* never what it was: bindings.seen holds on to it */
     buffer->changed = NULL;
     buffer->use_count = 0;
-    buffer->hold.holds = false;
+    buffer->hold.holds = buffer->hold.opaque = false;
     buffer->hold.wanted_count = 0;
     buffer->hold.pass = 0;
     body_clear(&buffer->hold.body);
@@ -189,7 +189,7 @@ void hook_TrimCommandPool(struct device *self, PFN_vkTrimCommandPool next, VkDev
     if (pool)
         destroy_unused(pool);
     for (struct command_buffer *buffer = pool ? pool->first : NULL; buffer; buffer = buffer->pool_next)
-        if (!buffer->arena.current && !buffer->pending)
+        if (!buffer->arena.current && !buffer->pending && !buffer->hold.holds)
             trim(buffer);
     next(device, commandPool, flags);
 }

@@ -61,7 +61,7 @@ struct hold {
     uint64_t instance; /* counts instances, and dispatches outside of them */
     bool holds;
     bool used;        /* a barrier went before it */
-    bool opaque;      /* some command of it may have used any image */
+    bool opaque;      /* some command of it, or of a secondary, may have used any image */
     uint64_t pass;    /* what the instance is known by from frame to frame */
     struct body body; /* its begin, and all commands so far */
     uint32_t wanted_count;

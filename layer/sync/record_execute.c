@@ -92,6 +92,7 @@ static void execute(struct executing *executing, uint32_t index)
     for (const struct contract_image *needs = secondary->contract.first; needs; needs = needs->next)
         execute_image(executing, index, secondary, needs);
     record_late_execute(primary, secondary);
+    primary->hold.opaque |= secondary->hold.opaque;
     if (primary->pass == PASS_NONE)
         primary->suspending = secondary->suspending;
 }
