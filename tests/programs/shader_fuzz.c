@@ -351,8 +351,12 @@ static void unlock_all(struct fuzz *fuzz)
         const struct fuzz_view *view = fuzz->locked[i];
         view->image->locked = false;
         for (uint32_t mip = 0; mip < view->range.mips; mip++)
-            for (uint32_t layer = 0; layer < view->range.layers; layer++)
-                fuzz_part(view->image, view->range.mip + mip, view->range.layer + layer)->read = true;
+            for (uint32_t layer = 0; layer < view->range.layers; layer++) {
+                struct fuzz_part *part =
+                    fuzz_part(view->image, view->range.mip + mip, view->range.layer + layer);
+                part->read = true;
+                part->hidden |= !part->known;
+            }
     }
     fuzz->locked_count = 0;
 }

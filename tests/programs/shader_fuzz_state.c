@@ -163,12 +163,13 @@ static bool is_ready(const struct fuzz_part *part, const struct fuzz_access *acc
            contains(part->seen_access, access->access, VK_ACCESS_MEMORY_WRITE_BIT);
 }
 
+/* With equal layouts it is none of layouts. */
 static void remember_barrier(struct fuzz_part *part, const struct fuzz_barrier *barrier)
 {
-    part->sure = barrier->keep || barrier->info.oldLayout == barrier->info.newLayout
-                     ? part->sure || barrier->keep
-                     : false;
-    part->known |= barrier->keep;
+    if (barrier->info.oldLayout != barrier->info.newLayout) {
+        part->sure = barrier->keep;
+        part->known |= barrier->keep;
+    }
     part->layout = barrier->info.newLayout;
     part->before = barrier->destination;
     part->written = 0;
