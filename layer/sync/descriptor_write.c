@@ -268,9 +268,12 @@ void hook_UpdateDescriptorSetWithTemplate(struct device *self, PFN_vkUpdateDescr
     struct device_sync *sync = self->sync;
     struct descriptor_set *set = descriptor_set_find(sync, descriptorSet);
     const struct descriptor_template *update = descriptor_template_find(sync, descriptorUpdateTemplate);
-    if (set && update && set->layout->slot_count) {
+    if (set && set->layout->slot_count) {
         lock(set);
-        descriptor_template_write(sync, update, set->layout, set->slots, set->slot_count, pData);
+        if (update)
+            descriptor_template_write(sync, update, set->layout, set->slots, set->slot_count, pData);
+        else /* it may have written any of them */
+            memset(set->slots, 0, set->slot_count * sizeof(set->slots[0]));
         unlock(set);
     }
     next(device, descriptorSet, descriptorUpdateTemplate, pData);

@@ -6,10 +6,10 @@
 #include "device_request.h"
 #include "sync/command_buffer.h"
 #include "sync/finding.h"
+#include "sync/hold_table.h"
 #include "sync/newer.h"
 #include "sync/object.h"
 #include "sync/queue.h"
-#include "sync/record_hold.h"
 
 static uint32_t queue_count(const VkDeviceCreateInfo *info)
 {

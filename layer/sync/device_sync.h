@@ -72,7 +72,7 @@ struct device_sync {
 
     atomic_uint_fast64_t image_ordinal; /* counts creations, for fingerprints */
     struct sync_counters counters;
-    struct hold_table *holds;       /* record_hold.h */
+    struct hold_table *holds;       /* hold_table.h */
     struct finding_table *findings; /* what was reported already, see finding.h */
 };
 

@@ -132,13 +132,25 @@ void note_CmdPushDescriptorSetKHR(struct command_buffer *self, VkPipelineBindPoi
     }
 }
 
+/* Of whatever bind point. */
+static void forget_set(struct command_buffer *buffer, uint32_t number)
+{
+    for (uint32_t i = 0; i < POINT_COUNT; i++)
+        if (number < buffer->bindings.points[i].set_count) {
+            buffer->bindings.points[i].sets[number] = (struct bound_set){0};
+            buffer->bindings.points[i].seen = 0;
+        }
+}
+
 void note_CmdPushDescriptorSetWithTemplateKHR(struct command_buffer *self,
                                               VkDescriptorUpdateTemplate descriptorUpdateTemplate,
                                               VkPipelineLayout layout, uint32_t set, const void *pData)
 {
     const struct descriptor_template *update = descriptor_template_find(self->sync, descriptorUpdateTemplate);
-    if (!update || !update->push)
+    if (!update || !update->push) {
+        forget_set(self, set);
         return;
+    }
     struct pushed_set *pushed =
         pushed_set(self, point_of(self, update->point), set, set_layout(self, layout, set));
     if (pushed)

@@ -1,78 +1,15 @@
 #include "sync/record_hold.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-
 #include "sync/grow.h"
+#include "sync/hold_table.h"
 #include "sync/layout.h"
 #include "sync/record.h"
 
-/* --- Remembering --- */
-
-#define TABLE_SIZE 4096 /* a power of two; where two meet, the later one counts anew */
-#define VAIN_LIMIT 2    /* an instance held so often in vain for an image isn't held for it any more */
-
-struct hold_table {
-    pthread_mutex_t lock;
-    struct {
-        uint64_t key;
-        uint8_t vain;
-    } entries[TABLE_SIZE];
-};
-
-struct hold_table *hold_table_create(void)
-{
-    struct hold_table *table = calloc(1, sizeof(*table));
-    if (table && pthread_mutex_init(&table->lock, NULL)) {
-        free(table);
-        return NULL;
-    }
-    return table;
-}
-
-void hold_table_destroy(struct hold_table *table)
-{
-    if (!table)
-        return;
-    pthread_mutex_destroy(&table->lock);
-    free(table);
-}
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 32;
-}
-
-/* By creation ordinal: an address is used again. NULL: barriers inside of it, whatever the image. */
+/* Of images by creation ordinal: an address is used again. NULL: barriers inside of it, whatever the image.
+ */
 static uint64_t key_of(uint64_t pass, const struct contract_image *image)
 {
-    uint64_t key = mix(pass, image ? image->image->ordinal + UINT64_C(1) : 0);
-    return key ? key : 1;
-}
-
-/* How often it was held in vain; -1: nothing is known. The table's lock is held. */
-static int vain_count(const struct hold_table *table, uint64_t key)
-{
-    uint64_t slot = key & (TABLE_SIZE - 1);
-    return table->entries[slot].key == key ? table->entries[slot].vain : -1;
-}
-
-static void remember(struct hold_table *table, uint64_t key, bool vain)
-{
-    if (!table)
-        return;
-    pthread_mutex_lock(&table->lock);
-    uint64_t slot = key & (TABLE_SIZE - 1);
-    if (table->entries[slot].key != key) {
-        table->entries[slot].key = key;
-        table->entries[slot].vain = 0;
-    }
-    if (!vain)
-        table->entries[slot].vain = 0;
-    else if (table->entries[slot].vain < VAIN_LIMIT)
-        table->entries[slot].vain++;
-    pthread_mutex_unlock(&table->lock);
+    return hold_mix(pass, image ? image->image->ordinal + UINT64_C(1) : 0);
 }
 
 /* --- Which images --- */
@@ -127,11 +64,11 @@ static bool is_image_dirty(const struct command_buffer *buffer, const struct con
 /* What an instance is known by when it comes again: its attachments. */
 static uint64_t pass_key(const struct command_buffer *buffer)
 {
-    uint64_t key = mix(buffer->end_count, buffer->level);
+    uint64_t key = hold_mix(buffer->end_count, buffer->level);
     for (uint32_t i = 0; i < buffer->end_count; i++) {
         const struct pass_end *end = &buffer->ends[i];
-        key = mix(key, (uint64_t)end->image->image->ordinal << 32 | end->range.base_mip << 16 |
-                           end->range.base_layer);
+        key = hold_mix(key, (uint64_t)end->image->image->ordinal << 32 | end->range.base_mip << 16 |
+                                end->range.base_layer);
     }
     return key;
 }
@@ -197,24 +134,22 @@ static uint32_t find_dirty(struct command_buffer *buffer)
 static bool choose_wanted(struct command_buffer *buffer, uint32_t dirty)
 {
     struct hold *hold = &buffer->hold;
-    struct hold_table *table = buffer->sync->holds;
+    const struct hold_table *table = buffer->sync->holds;
     bool inside = atomic_load_explicit(&buffer->sync->barriers_inside, memory_order_relaxed), wanted = false;
-    if (!table || !(dirty || inside))
-        return dirty;
+    if (!(dirty || inside))
+        return false;
     hold->pass = pass_key(buffer);
-    pthread_mutex_lock(&table->lock);
     const struct contract_image *image = buffer->changed;
     for (uint32_t i = 0; i < dirty; i++, image = image->changed_next)
-        if (vain_count(table, key_of(hold->pass, image)) < VAIN_LIMIT) {
+        if (hold_table_vain(table, key_of(hold->pass, image)) < HOLD_VAIN_LIMIT) {
             want(hold, image);
             wanted = true;
         }
-    int vain = inside ? vain_count(table, key_of(hold->pass, NULL)) : -1;
-    if (vain >= 0 && vain < VAIN_LIMIT) {
+    int vain = inside ? hold_table_vain(table, key_of(hold->pass, NULL)) : HOLD_UNKNOWN;
+    if (vain != HOLD_UNKNOWN && vain < HOLD_VAIN_LIMIT) {
         want(hold, NULL);
         wanted = true;
     }
-    pthread_mutex_unlock(&table->lock);
     return wanted;
 }
 
@@ -252,7 +187,8 @@ void record_hold_release(struct command_buffer *buffer)
         record_flush_pending(buffer);
     body_replay(&hold->body, buffer->handle);
     for (uint32_t i = 0; i < hold->wanted_count; i++) {
-        remember(buffer->sync->holds, key_of(hold->pass, hold->wanted[i].image), !hold->wanted[i].used);
+        hold_table_remember(buffer->sync->holds, key_of(hold->pass, hold->wanted[i].image),
+                            !hold->wanted[i].used);
     }
     if (in_vain)
         atomic_fetch_add_explicit(&buffer->sync->counters.passes_held_in_vain, 1, memory_order_relaxed);
@@ -287,7 +223,7 @@ void record_hold_missed(struct command_buffer *buffer, const struct contract_ima
     /* It was dirty, but no descriptor referred to it when the instance began. */
     if (image && image->changed && !image->judged)
         atomic_store_explicit(&buffer->sync->unforeseen, true, memory_order_relaxed);
-    remember(buffer->sync->holds, key_of(pass, image), false);
+    hold_table_remember(buffer->sync->holds, key_of(pass, image), false);
 }
 
 /* --- Uses --- */

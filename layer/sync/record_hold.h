@@ -41,10 +41,4 @@ void record_hold_used(struct command_buffer *buffer, const struct contract_image
 void record_hold_missed_barrier(struct command_buffer *buffer);
 void record_hold_missed(struct command_buffer *buffer, const struct contract_image *image);
 
-/* --- What is remembered from instance to instance, of one device --- */
-
-struct hold_table;
-struct hold_table *hold_table_create(void); /* NULL on out of memory: then every instance is held */
-void hold_table_destroy(struct hold_table *table);
-
 #endif

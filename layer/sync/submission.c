@@ -6,8 +6,8 @@
 
 #include "sync/command_buffer.h"
 #include "sync/grow.h"
-#include "sync/layout.h"
 #include "sync/queue.h"
+#include "sync/submission_parts.h"
 #include "sync/submit_arrays.h"
 
 static const struct access unknown = {.flags = ACCESS_UNKNOWN};
@@ -134,7 +134,7 @@ void submission_signal_fence(struct submission *submission, VkFence fence)
 
 /* --- Images --- */
 
-static void set_unknown(struct submission *submission, struct image *image)
+void submission_set_unknown(struct submission *submission, struct image *image)
 {
     image->touched = submission->call;
     subresource_map_set_all(&image->state, &unknown);
@@ -285,28 +285,6 @@ static void widen(const struct submission *submission, const struct image *image
     }
 }
 
-static struct descriptor read_descriptor(const struct late_use *late)
-{
-    struct descriptor descriptor = {0};
-    pthread_mutex_lock(&late->set->lock);
-    if (late->slot < late->set->slot_count)
-        descriptor = late->set->slots[late->slot];
-    pthread_mutex_unlock(&late->set->lock);
-    return descriptor;
-}
-
-/* Whether some of it is read through a descriptor that counts at submit, in front of `end`. */
-static bool reads_late(const struct command_buffer *buffer, const struct late_use *end,
-                       const struct image *image, const struct subresource_range *range)
-{
-    for (const struct late_use *late = buffer->bindings.late; late != end; late = late->next) {
-        const struct image_view *view = image_view_find(buffer->sync, read_descriptor(late).view);
-        if (view && view->image == image && subresource_ranges_overlap(&view->range, range))
-            return true;
-    }
-    return false;
-}
-
 /* Between a suspended rendering and its resumption there is no place for a repair. The one before all of it
  * will do only if nothing in between touches the image. Nor is there one where the same command buffer reads
  * it otherwise. */
@@ -315,10 +293,10 @@ static bool has_place(const struct submission *submission, const struct image *i
 {
     for (uint32_t i = 0; i < submission->chain_count; i++)
         if (contract_find(&submission->chain[i]->contract, image) ||
-            reads_late(submission->chain[i], NULL, image, range))
+            submission_reads_late(submission->chain[i], NULL, image, range))
             return false;
     return submission->patchable &&
-           !(submission->late && reads_late(submission->buffer, submission->late, image, range));
+           !(submission->late && submission_reads_late(submission->buffer, submission->late, image, range));
 }
 
 static bool have_place(const struct submission *submission, const struct image *image, uint32_t first)
@@ -329,7 +307,7 @@ static bool have_place(const struct submission *submission, const struct image *
     return true;
 }
 
-static bool names_both_aspects(const struct submission *submission, const struct image *image)
+bool submission_names_both_aspects(const struct submission *submission, const struct image *image)
 {
     return image->aspect_count == 2 && !submission->queue->sync->separate_depth_stencil;
 }
@@ -350,14 +328,14 @@ static void place(struct submission *submission, const struct contract_image *co
         submission->repair_count = first;
         return;
     }
-    if (have_place(submission, image, first) &&
-        (!names_both_aspects(submission, image) || submission_unite_aspects(submission, contract, first)))
+    if (have_place(submission, image, first) && (!submission_names_both_aspects(submission, image) ||
+                                                 submission_unite_aspects(submission, contract, first)))
         return;
     for (uint32_t i = first_finding; i < submission->finding_count; i++)
         submission->findings[i].place = PLACE_NOWHERE;
     submission->unpatchable++;
     submission->repair_count = first;
-    set_unknown(submission, image);
+    submission_set_unknown(submission, image);
 }
 
 static void resolve_image(struct submission *submission, const struct contract_image *contract)
@@ -376,23 +354,23 @@ static void resolve_image(struct submission *submission, const struct contract_i
     };
     uint32_t first = submission->repair_count;
     submission->other_queue = false;
-    if (names_both_aspects(submission, image) && !copy_map(&submission->before, &image->state)) {
-        set_unknown(submission, image);
+    if (submission_names_both_aspects(submission, image) && !copy_map(&submission->before, &image->state)) {
+        submission_set_unknown(submission, image);
         return;
     }
     if (!contract_resolve(contract, &image->state, &resolve) || resolving.failed) {
         submission->repair_count = first;
-        set_unknown(submission, image);
+        submission_set_unknown(submission, image);
         return;
     }
     if (submission->repair_count > first)
         place(submission, contract, first);
     /* A program whose fault stays may well go on as the image really is. */
     if (resolving.problem && submission->queue->sync->mode == SYNC_REPAIR)
-        set_unknown(submission, image);
+        submission_set_unknown(submission, image);
 }
 
-static void use_image(struct submission *submission, const struct contract_image *contract)
+void submission_use_image(struct submission *submission, const struct contract_image *contract)
 {
     struct image *image = contract->image;
     if (!image_is_tracked(image))
@@ -401,61 +379,9 @@ static void use_image(struct submission *submission, const struct contract_image
     if (submission->is_blocked)
         blocked_add_image(submission->blocked, image);
     if (image->unresolved || !image->acquired || atomic_load(&image->destroyed))
-        set_unknown(submission, image);
+        submission_set_unknown(submission, image);
     else
         resolve_image(submission, contract);
-}
-
-/* --- Descriptors that are read now --- */
-
-/* A contract that is made up of one use, of what the command buffer itself leaves alone. */
-struct late_contract {
-    struct contract_image *part;
-    const struct use *use;
-    bool failed;
-};
-
-static void ignore_transition(void *context, const struct transition *transition)
-{
-    (void)context, (void)transition;
-}
-
-/* `own`: struct contract_state of the command buffer, or NULL. */
-static void use_untouched(void *context, const struct subresource_range *range, const void *own)
-{
-    static const struct transition_sink no_transitions = {ignore_transition, NULL};
-    struct late_contract *late = context;
-    if (!own || !(((const struct contract_state *)own)->need.flags & NEED_SET))
-        late->failed |= !contract_use(late->part, range, late->use, &no_transitions);
-}
-
-/* Only at the entry can it be repaired. So subresources that the command buffer itself uses are left alone:
- * what they are in when the shader reads them isn't known. */
-static void use_late(struct submission *submission, const struct command_buffer *buffer,
-                     const struct late_use *late)
-{
-    struct descriptor descriptor = read_descriptor(late);
-    const struct image_view *view = image_view_find(buffer->sync, descriptor.view);
-    if (!view || layout_is_initial(descriptor.layout))
-        return;
-    struct image *image = view->image;
-    struct contract contract = {.arena = &submission->arena};
-    struct use use = {descriptor.layout, late->command, (uint16_t)late->label, late->scope};
-    struct late_contract made = {contract_add(&contract, image, &image->state.shape, image->aspects), &use,
-                                 false};
-    const struct contract_image *own = contract_find(&buffer->contract, image);
-    struct subresource_range range = view->range;
-    if (names_both_aspects(submission, image) && layout_is_of_both(descriptor.layout))
-        range.aspects = subresource_range_all(&image->state.shape).aspects;
-    if (made.part && own)
-        subresource_map_read(&own->map, &range, use_untouched, &made);
-    else if (made.part)
-        use_untouched(&made, &range, NULL);
-    if (made.part && !made.failed)
-        use_image(submission, made.part);
-    else
-        set_unknown(submission, image);
-    arena_reset(&submission->arena);
 }
 
 /* A rendering that is suspended at the end of one command buffer is resumed in the next. */
@@ -477,9 +403,9 @@ void submission_use_buffer(struct submission *submission, const struct command_b
         submission->position = index;
     for (submission->late = buffer->bindings.late; submission->late;
          submission->late = submission->late->next)
-        use_late(submission, buffer, submission->late);
+        submission_use_late(submission, buffer, submission->late);
     for (const struct contract_image *image = buffer->contract.first; image; image = image->next)
-        use_image(submission, image);
+        submission_use_image(submission, image);
     follow_chain(submission, buffer);
 }
 
@@ -488,7 +414,7 @@ void submission_use_present(struct submission *submission, const struct contract
     submission->buffer = NULL;
     submission->late = NULL;
     submission->position = 0;
-    use_image(submission, image);
+    submission_use_image(submission, image);
 }
 
 /* --- Everything --- */
@@ -540,7 +466,7 @@ void submission_abandon(struct submission *submission)
     struct device_sync *sync = submission->queue->sync;
     pthread_mutex_lock(&sync->lock);
     for (uint32_t i = 0; i < submission->repair_count; i++)
-        set_unknown(submission, submission->repairs[i].image);
+        submission_set_unknown(submission, submission->repairs[i].image);
     pthread_mutex_unlock(&sync->lock);
     for (uint32_t i = 0; i < submission->finding_count; i++)
         submission->findings[i].place = PLACE_NOWHERE;

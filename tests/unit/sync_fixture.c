@@ -198,6 +198,14 @@ static void each_map(void (*act)(struct handle_map *map))
     act(&fixture.sync.swapchains);
     act(&fixture.sync.memories);
     act(&fixture.sync.command_buffers);
+    act(&fixture.sync.set_layouts);
+    act(&fixture.sync.pipeline_layouts);
+    act(&fixture.sync.descriptor_pools);
+    act(&fixture.sync.sets);
+    act(&fixture.sync.templates);
+    act(&fixture.sync.modules);
+    act(&fixture.sync.pipelines);
+    act(&fixture.sync.shaders);
 }
 
 static int64_t live_before;

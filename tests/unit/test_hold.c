@@ -8,6 +8,7 @@
 #include "sample_frag.h"
 #include "sync/command_buffer.h"
 #include "sync/finding.h"
+#include "sync/hold_table.h"
 #include "sync/image.h"
 #include "sync/record_hold.h"
 #include "sync/shader.h"
@@ -654,6 +655,28 @@ static void test_trimmed(void **state)
     close_device();
 }
 
+/* What is pushed by a template that there was no memory for isn't known; nor is then what was there before.
+ */
+static void test_unknown_template(void **state)
+{
+    const VkDescriptorImageInfo image = {VK_NULL_HANDLE, VK_NULL_HANDLE, SHADER};
+    const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                        .descriptorCount = 1,
+                                        .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+                                        .pImageInfo = &image};
+    const VkDescriptorUpdateTemplate unknown = (VkDescriptorUpdateTemplate)(uintptr_t)0xdead0;
+    (void)state;
+    open_device();
+    open_app();
+    struct command_buffer *buffer = command_buffer_find(&sync, app.commands);
+    const struct bound_set *bound = &buffer->bindings.points[POINT_GRAPHICS].sets[0];
+    note_CmdPushDescriptorSetKHR(buffer, VK_PIPELINE_BIND_POINT_GRAPHICS, app.layout, 0, 1, &write);
+    assert_non_null(bound->pushed);
+    note_CmdPushDescriptorSetWithTemplateKHR(buffer, unknown, app.layout, 0, &image);
+    assert_null(bound->pushed);
+    close_device();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -661,6 +684,7 @@ int main(void)
         cmocka_unit_test(test_warm),
         cmocka_unit_test(test_short_of_memory),
         cmocka_unit_test(test_trimmed),
+        cmocka_unit_test(test_unknown_template),
     };
     return cmocka_run_group_tests_name("hold", tests, NULL, NULL);
 }
