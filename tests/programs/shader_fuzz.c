@@ -298,13 +298,13 @@ static void record_secondary(struct fuzz *fuzz)
     VkCommandBuffer primary = fuzz->commands, secondary = fuzz_begin_secondary(fuzz, &inheritance, 0);
     struct fuzz_image before[FUZZ_IMAGES];
     memcpy(before, fuzz->images, sizeof(before));
-    fuzz_forget_uses(fuzz);
+    fuzz_enter_secondary(fuzz);
     fuzz->commands = secondary;
     record_some(fuzz, 1 + fuzz_pick(fuzz, 3), false);
     kit_end(secondary);
     fuzz->commands = primary;
     vkCmdExecuteCommands(primary, 1, &secondary);
-    fuzz_join_uses(fuzz, before);
+    fuzz_leave_secondary(fuzz, before);
     forget_bound(fuzz);
 }
 

@@ -226,8 +226,11 @@ void fuzz_flush(struct fuzz *fuzz);
 void fuzz_full_barrier(struct fuzz *fuzz);
 /* What is recorded from now on has used nothing yet. */
 void fuzz_forget_uses(struct fuzz *fuzz);
-/* What was recorded into a secondary command buffer becomes the primary's, whose uses `before` says. */
-void fuzz_join_uses(struct fuzz *fuzz, const struct fuzz_image *before);
+/* A secondary command buffer: where the primary doesn't know either, what is needed is needed at its entry.
+ */
+void fuzz_enter_secondary(struct fuzz *fuzz);
+/* What was recorded into it becomes the primary's, whose uses `before` says. */
+void fuzz_leave_secondary(struct fuzz *fuzz, const struct fuzz_image *before);
 /* A render pass has left it in this layout, and ordered it before all that comes. */
 void fuzz_left_by_pass(struct fuzz_image *image, struct kit_range range, VkImageLayout layout);
 

@@ -351,7 +351,18 @@ void fuzz_forget_uses(struct fuzz *fuzz)
             }
 }
 
-void fuzz_join_uses(struct fuzz *fuzz, const struct fuzz_image *before)
+void fuzz_enter_secondary(struct fuzz *fuzz)
+{
+    for (uint32_t i = 0; i < fuzz->image_count; i++)
+        for (uint32_t mip = 0; mip < FUZZ_MIPS; mip++)
+            for (uint32_t layer = 0; layer < FUZZ_LAYERS; layer++) {
+                struct fuzz_part *part = fuzz_part(&fuzz->images[i], mip, layer);
+                part->hidden &= !part->known;
+                part->known = false;
+            }
+}
+
+void fuzz_leave_secondary(struct fuzz *fuzz, const struct fuzz_image *before)
 {
     for (uint32_t i = 0; i < fuzz->image_count; i++)
         for (uint32_t mip = 0; mip < FUZZ_MIPS; mip++)
