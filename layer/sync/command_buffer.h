@@ -115,6 +115,7 @@ struct command_buffer {
     struct bindings bindings;
     uint64_t changes;
     struct contract_image *changed; /* list through changed_next */
+    uint32_t described_anew;        /* the device's, when the list was last complete */
     uint32_t use_count, use_capacity;
     struct instance_use *uses; /* malloc */
     struct hold hold;
@@ -164,16 +165,22 @@ static inline struct contract_image *command_buffer_read_image(struct command_bu
     return part ? part : command_buffer_add_image(buffer, image);
 }
 
-/* The state of the image may have become another. */
-static inline void command_buffer_changed(struct command_buffer *buffer, struct contract_image *part)
+/* The next render pass instance asks about the image. */
+static inline void command_buffer_ask_about(struct command_buffer *buffer, struct contract_image *part)
 {
-    buffer->changes++;
-    part->judged = false;
     if (part->changed)
         return;
     part->changed = true;
     part->changed_next = buffer->changed;
     buffer->changed = part;
+}
+
+/* The state of the image may have become another. */
+static inline void command_buffer_changed(struct command_buffer *buffer, struct contract_image *part)
+{
+    buffer->changes++;
+    part->judged = false;
+    command_buffer_ask_about(buffer, part);
 }
 
 /* As command_buffer_read_image(), for all other uses. */

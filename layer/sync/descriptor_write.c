@@ -17,8 +17,10 @@ static void describe(struct device_sync *sync, const struct descriptor *descript
         return;
     uint32_t bit = layout_bit(descriptor->layout);
     atomic_uint *layouts = &view->image->described;
-    if (!(atomic_load_explicit(layouts, memory_order_relaxed) & bit))
-        atomic_fetch_or_explicit(layouts, bit, memory_order_relaxed);
+    if (atomic_load_explicit(layouts, memory_order_relaxed) & bit)
+        return;
+    if (atomic_fetch_or_explicit(layouts, bit, memory_order_relaxed))
+        atomic_fetch_add_explicit(&sync->described_anew, 1, memory_order_relaxed);
 }
 
 static const struct descriptor_binding *binding_at(const struct descriptor_layout *layout, uint32_t number)

@@ -60,6 +60,7 @@ struct device_sync {
     struct handle_map set_layouts, pipeline_layouts, descriptor_pools, sets, templates;
     struct handle_map modules, pipelines, shaders;
     atomic_bool barriers_inside; /* ... has recorded image barriers where they may not stand */
+    atomic_uint described_anew;  /* how often an image that descriptors refer to got one of another layout */
     atomic_bool unforeseen; /* descriptors come to refer to images while a render pass instance is recorded:
                                set layouts for push descriptors are there, or it was seen */
 

@@ -154,6 +154,17 @@ static bool choose_wanted(struct command_buffer *buffer, uint32_t dirty)
     return wanted;
 }
 
+/* Images that were right for every descriptor may not be any more. */
+static void complete_list(struct command_buffer *buffer)
+{
+    uint32_t anew = atomic_load_explicit(&buffer->sync->described_anew, memory_order_relaxed);
+    if (buffer->described_anew == anew)
+        return;
+    buffer->described_anew = anew;
+    for (struct contract_image *image = buffer->contract.first; image; image = image->next)
+        command_buffer_ask_about(buffer, image);
+}
+
 bool record_hold_is_wanted(struct command_buffer *buffer)
 {
     const struct device_sync *sync = buffer->sync;
@@ -163,6 +174,7 @@ bool record_hold_is_wanted(struct command_buffer *buffer)
     buffer->passes++;
     if (sync->mode != SYNC_REPAIR || buffer->failed || !sync->follows_shaders)
         return false;
+    complete_list(buffer);
     return choose_wanted(buffer, find_dirty(buffer));
 }
 

@@ -21,6 +21,12 @@ static void count(atomic_uint_fast64_t *counter)
 
 /* --- One image --- */
 
+/* Some other descriptor would find the image in another layout than this one does. */
+static bool is_described_otherwise(const struct image *image, VkImageLayout layout)
+{
+    return atomic_load_explicit(&image->described, memory_order_relaxed) & ~layout_bit(layout);
+}
+
 static void use_part(const struct looking *looking, struct contract_image *part,
                      const struct subresource_range *range, const struct use *use)
 {
@@ -32,6 +38,9 @@ static void use_part(const struct looking *looking, struct contract_image *part,
         command_buffer_changed(buffer, part);
     } else if (scope_writes(use->scope.access)) {
         command_buffer_changed(buffer, part);
+    } else if (is_described_otherwise(part->image, use->layout)) {
+        part->judged = false;
+        command_buffer_ask_about(buffer, part);
     }
     record_hold_add_use(buffer, part, range);
 }

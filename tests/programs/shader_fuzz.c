@@ -296,11 +296,15 @@ static void record_secondary(struct fuzz *fuzz)
     const VkCommandBufferInheritanceInfo inheritance = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
     VkCommandBuffer primary = fuzz->commands, secondary = fuzz_begin_secondary(fuzz, &inheritance, 0);
+    struct fuzz_image before[FUZZ_IMAGES];
+    memcpy(before, fuzz->images, sizeof(before));
+    fuzz_enter_secondary(fuzz);
     fuzz->commands = secondary;
     record_some(fuzz, 1 + fuzz_pick(fuzz, 3), false);
     kit_end(secondary);
     fuzz->commands = primary;
     vkCmdExecuteCommands(primary, 1, &secondary);
+    fuzz_leave_secondary(fuzz, before);
     forget_bound(fuzz);
 }
 
@@ -347,8 +351,12 @@ static void unlock_all(struct fuzz *fuzz)
         const struct fuzz_view *view = fuzz->locked[i];
         view->image->locked = false;
         for (uint32_t mip = 0; mip < view->range.mips; mip++)
-            for (uint32_t layer = 0; layer < view->range.layers; layer++)
-                fuzz_part(view->image, view->range.mip + mip, view->range.layer + layer)->read = true;
+            for (uint32_t layer = 0; layer < view->range.layers; layer++) {
+                struct fuzz_part *part =
+                    fuzz_part(view->image, view->range.mip + mip, view->range.layer + layer);
+                part->read = true;
+                part->hidden |= !part->known;
+            }
     }
     fuzz->locked_count = 0;
 }
@@ -361,6 +369,7 @@ static void record_command_buffer(struct fuzz *fuzz)
     fuzz->commands = kit_begin_on(&fuzz->kit, fuzz->kit.pool,
                                   fuzz->resubmitted ? VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT : 0);
     forget_bound(fuzz);
+    fuzz_forget_uses(fuzz);
     if (fuzz->resubmitted)
         fuzz_full_barrier(fuzz);
     for (uint32_t parts = 1 + fuzz_pick(fuzz, 3); parts > 0; parts--) {
@@ -460,6 +469,7 @@ static void read_all(struct fuzz *fuzz)
         .dstAccessMask = VK_ACCESS_HOST_READ_BIT,
     };
     fuzz->commands = kit_begin(&fuzz->kit);
+    fuzz_forget_uses(fuzz);
     for (uint32_t i = 0; i < fuzz->image_count; i++)
         read_image(fuzz, &fuzz->images[i], pixels, &offset);
     vkCmdPipelineBarrier(fuzz->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,

@@ -29,6 +29,9 @@ struct fuzz_part {
     /* Once what --strip leaves out is repaired, the layout is this one. It isn't while nothing has used the
      * image since a transition that may have been left out. */
     bool sure;
+    /* What is recorded has used it visibly for the layer; has used it so that the layer can't know, and not
+     * visibly before: a barrier that then is left out would be made up for before that use. */
+    bool known, hidden;
     VkPipelineStageFlags before; /* what the next barrier has to wait for */
     VkAccessFlags written;
     bool read;                        /* since the last barrier or write */
@@ -221,6 +224,13 @@ void fuzz_need(struct fuzz *fuzz, struct fuzz_image *image, struct kit_range ran
 void fuzz_flush(struct fuzz *fuzz);
 /* All before it is done and visible to all after it. */
 void fuzz_full_barrier(struct fuzz *fuzz);
+/* What is recorded from now on has used nothing yet. */
+void fuzz_forget_uses(struct fuzz *fuzz);
+/* A secondary command buffer: where the primary doesn't know either, what is needed is needed at its entry.
+ */
+void fuzz_enter_secondary(struct fuzz *fuzz);
+/* What was recorded into it becomes the primary's, whose uses `before` says. */
+void fuzz_leave_secondary(struct fuzz *fuzz, const struct fuzz_image *before);
 /* A render pass has left it in this layout, and ordered it before all that comes. */
 void fuzz_left_by_pass(struct fuzz_image *image, struct kit_range range, VkImageLayout layout);
 

@@ -163,11 +163,13 @@ static bool is_ready(const struct fuzz_part *part, const struct fuzz_access *acc
            contains(part->seen_access, access->access, VK_ACCESS_MEMORY_WRITE_BIT);
 }
 
+/* With equal layouts it is none of layouts. */
 static void remember_barrier(struct fuzz_part *part, const struct fuzz_barrier *barrier)
 {
-    part->sure = barrier->keep || barrier->info.oldLayout == barrier->info.newLayout
-                     ? part->sure || barrier->keep
-                     : false;
+    if (barrier->info.oldLayout != barrier->info.newLayout) {
+        part->sure = barrier->keep;
+        part->known |= barrier->keep;
+    }
     part->layout = barrier->info.newLayout;
     part->before = barrier->destination;
     part->written = 0;
@@ -179,8 +181,10 @@ static void remember_barrier(struct fuzz_part *part, const struct fuzz_barrier *
 static void remember_use(struct fuzz_part *part, const struct fuzz_access *access, uint32_t how)
 {
     part->before |= access->stages;
-    if (!(how & FUZZ_KEEP))
-        part->sure = true;
+    if (how & FUZZ_KEEP)
+        part->hidden |= !part->known;
+    else
+        part->sure = part->known = true;
     if (!(access->access & WRITES)) {
         part->read = true;
         return;
@@ -235,6 +239,7 @@ static void add_barrier(struct fuzz *fuzz, struct fuzz_image *image, struct kit_
         for (uint32_t layer = range.layer; layer < range.layer + range.layers; layer++) {
             barrier.source |= fuzz_part(image, mip, layer)->before;
             barrier.info.srcAccessMask |= fuzz_part(image, mip, layer)->written;
+            barrier.keep |= fuzz_part(image, mip, layer)->hidden && !fuzz_part(image, mip, layer)->known;
         }
     if (!barrier.source)
         barrier.source = VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT;
@@ -328,9 +333,42 @@ void fuzz_left_by_pass(struct fuzz_image *image, struct kit_range range, VkImage
                 .layout = layout,
                 .defined = true,
                 .sure = true,
+                .known = true,
                 .before = ALL_STAGES,
                 .seen_stages = ALL_STAGES,
                 .seen_access = ALL_ACCESS,
             };
         }
+}
+
+void fuzz_forget_uses(struct fuzz *fuzz)
+{
+    for (uint32_t i = 0; i < fuzz->image_count; i++)
+        for (uint32_t mip = 0; mip < FUZZ_MIPS; mip++)
+            for (uint32_t layer = 0; layer < FUZZ_LAYERS; layer++) {
+                struct fuzz_part *part = fuzz_part(&fuzz->images[i], mip, layer);
+                part->known = part->hidden = false;
+            }
+}
+
+void fuzz_enter_secondary(struct fuzz *fuzz)
+{
+    for (uint32_t i = 0; i < fuzz->image_count; i++)
+        for (uint32_t mip = 0; mip < FUZZ_MIPS; mip++)
+            for (uint32_t layer = 0; layer < FUZZ_LAYERS; layer++) {
+                struct fuzz_part *part = fuzz_part(&fuzz->images[i], mip, layer);
+                part->hidden &= !part->known;
+                part->known = false;
+            }
+}
+
+void fuzz_leave_secondary(struct fuzz *fuzz, const struct fuzz_image *before)
+{
+    for (uint32_t i = 0; i < fuzz->image_count; i++)
+        for (uint32_t mip = 0; mip < FUZZ_MIPS; mip++)
+            for (uint32_t layer = 0; layer < FUZZ_LAYERS; layer++) {
+                struct fuzz_part *part = fuzz_part(&fuzz->images[i], mip, layer);
+                part->known |= before[i].parts[mip][layer].known;
+                part->hidden |= before[i].parts[mip][layer].hidden;
+            }
 }
