@@ -23,20 +23,11 @@ static void look_at_rest(void *context, const struct subresource_range *range, c
     rest->source.access |= source.access;
 }
 
-/* What the command buffer does with the other aspect. */
-struct rest_need {
-    bool used, untouched;
-    bool fixed; /* it needs the layout that it is in */
-};
-
 static void look_for_need(void *context, const struct subresource_range *range, const void *value)
 {
     const struct contract_state *state = value;
-    struct rest_need *need = context;
     (void)range;
-    need->used |= (state->need.flags & NEED_SET) != 0;
-    need->untouched |= !(state->need.flags & NEED_SET);
-    need->fixed |= (state->need.flags & NEED_SET) && !(state->need.flags & NEED_DISCARD);
+    *(bool *)context |= (state->need.flags & NEED_SET) != 0;
 }
 
 static void take_along(void *context, const struct subresource_range *range, void *value)
@@ -48,26 +39,26 @@ static void take_along(void *context, const struct subresource_range *range, voi
     access_add_barrier(value, transition->new_layout, &everything, &transition->destination);
 }
 
-/* No repair is for the other aspect. Where the command buffer needs it as it is, it stays in its layout; else
- * it comes along, as it does with an application that names both. */
+/* No repair is for the other aspect. Where the command buffer uses it, it stays in its layout; else it comes
+ * along, as it does with an application that names both. */
 static bool unite_with_rest(struct submission *submission, const struct contract_image *contract,
                             struct transition *transition)
 {
     struct transition other = *transition;
     struct rest rest = {0};
-    struct rest_need need = {false, false, false};
+    bool used = false;
     other.range.aspects ^= BOTH_ASPECTS;
     subresource_map_read(&submission->before, &other.range, look_at_rest, &rest);
-    subresource_map_read(&contract->map, &other.range, look_for_need, &need);
-    if (rest.mixed || (need.used && need.untouched && !need.fixed))
+    subresource_map_read(&contract->map, &other.range, look_for_need, &used);
+    if (rest.mixed)
         return false;
     other.old_layout = rest.layout;
     other.source = rest.source;
-    if (need.fixed)
+    if (used)
         other.new_layout = rest.layout;
     layout_scope(other.new_layout, &other.destination.stages, &other.destination.access);
     return transition_unite(transition, &other) &&
-           (need.used || subresource_map_update(&contract->image->state, &other.range, take_along, &other));
+           (used || subresource_map_update(&contract->image->state, &other.range, take_along, &other));
 }
 
 /* The index of the repair that does the other aspect's part; `count` if none does, UINT32_MAX if some does a
