@@ -18,8 +18,6 @@ static inline void use_range(struct command_buffer *buffer, struct image *image,
         both.aspects = subresource_range_all(&part->map.shape).aspects;
         range = &both;
     }
-    if (record_has_one_layout(buffer, image) && part->map.count > 1)
-        record_align_aspects(part, range, use);
     struct transition_sink sink = record_repair_begin(buffer);
     contract_use(part, range, use, &sink);
     if (record_repair_is_needed(buffer))

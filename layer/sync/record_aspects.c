@@ -42,63 +42,6 @@ static void use_rest(struct contract_image *image, const struct transition *othe
     contract_use(image, &other->range, &use, &sink);
 }
 
-/* --- An aspect that is used first when the other was used already --- */
-
-#define ALIGNED_MAX                                                                                          \
-    16 /* stretches in one command; where there are more, the rest is as if this weren't known */
-
-struct aligning {
-    const struct contract_image *image;
-    const struct use *use;
-    uint32_t aspects; /* of the use */
-    uint32_t count;
-    struct {
-        struct subresource_range range; /* of the aspect that is used first */
-        VkImageLayout layout;
-    } found[ALIGNED_MAX];
-};
-
-static void look_at_partner(void *context, const struct subresource_range *range, const void *value)
-{
-    struct aligning *aligning = context;
-    const struct contract_state *state = value;
-    if (!(state->need.flags & NEED_SET) && aligning->count < ALIGNED_MAX)
-        aligning->found[aligning->count++].range = *range;
-}
-
-static void look_at_used(void *context, const struct subresource_range *range, const void *value)
-{
-    struct aligning *aligning = context;
-    const struct contract_state *state = value;
-    struct subresource_range other = *range;
-    uint32_t first = aligning->count;
-    other.aspects ^= BOTH_ASPECTS;
-    if (!(state->need.flags & NEED_SET) || state->access.flags || !(other.aspects & aligning->aspects) ||
-        layout_matches(state->access.layout, aligning->use->layout,
-                       aligning->image->aspects[other.aspects >> 1]))
-        return;
-    subresource_map_read(&aligning->image->map, &other, look_at_partner, aligning);
-    for (uint32_t i = first; i < aligning->count; i++)
-        aligning->found[i].layout = state->access.layout;
-}
-
-void record_align_aspects(struct contract_image *image, const struct subresource_range *range,
-                          const struct use *use)
-{
-    static const struct transition_sink sink = {ignore, NULL};
-    struct aligning aligning = {.image = image, .use = use, .aspects = range->aspects};
-    struct subresource_range both = *range;
-    both.aspects = BOTH_ASPECTS;
-    subresource_map_read(&image->map, &both, look_at_used, &aligning);
-    for (uint32_t i = 0; i < aligning.count; i++) {
-        struct use first = {
-            aligning.found[i].layout, use->command, use->label, {VK_PIPELINE_STAGE_2_NONE, 0}};
-        contract_use(image, &aligning.found[i].range, &first, &sink);
-    }
-}
-
-/* --- Transitions of one aspect --- */
-
 static bool comes_along(struct contract_image *image, struct transition *transition, struct transition *other)
 {
     other->new_layout = transition->new_layout;

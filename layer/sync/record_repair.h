@@ -24,12 +24,6 @@ void record_report(const struct command_buffer *buffer, enum finding_kind kind, 
                    struct image *image, const struct transition *transition,
                    const struct command_buffer *labels);
 
-/* Before a use where an image's barriers must name both aspects: if it is the command buffer's first of an
- * aspect of which the other was used in another layout, this one is in that layout too, since no barrier moves
- * only one of them. record_aspects.c. */
-void record_align_aspects(struct contract_image *image, const struct subresource_range *range,
-                          const struct use *use);
-
 /* Where an image's barriers must name both aspects: makes the transitions that were added do so, and says to
  * the contract what that does to the other aspect. False if there is no layout that says it.
  * record_aspects.c. */

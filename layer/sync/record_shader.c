@@ -39,8 +39,6 @@ static void use_part(struct looking *looking, struct contract_image *part,
                      const struct subresource_range *range, const struct use *use)
 {
     struct command_buffer *buffer = looking->buffer;
-    if (record_has_one_layout(buffer, part->image) && part->map.count > 1)
-        record_align_aspects(part, range, use);
     struct transition_sink sink = record_repair_begin(buffer);
     contract_use(part, range, use, &sink);
     if (record_repair_is_needed(buffer)) {
