@@ -17,6 +17,7 @@ static inline void use_range(struct command_buffer *buffer, struct image *image,
         both = *range;
         both.aspects = subresource_range_all(&part->map.shape).aspects;
         range = &both;
+        record_settle_aspects(part, range, use->layout);
     }
     struct transition_sink sink = record_repair_begin(buffer);
     contract_use(part, range, use, &sink);

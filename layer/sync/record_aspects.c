@@ -80,6 +80,62 @@ static bool unite_with_rest(struct contract_image *image, struct transition *tra
     return comes_along(image, transition, &other);
 }
 
+/* --- What is in the layout of the other aspect --- */
+
+/* Of one aspect of one mip of one layer. */
+struct aspect_state {
+    bool used, known;
+    VkImageLayout layout;
+    uint16_t command, label;
+};
+
+static void read_aspect(void *context, const struct subresource_range *range, const void *value)
+{
+    const struct contract_state *state = value;
+    struct aspect_state *read = context;
+    (void)range;
+    read->used = state->need.flags & NEED_SET;
+    read->known = !state->access.flags;
+    read->layout = state->access.layout;
+    read->command = state->need.command;
+    read->label = (uint16_t)state->need.label;
+}
+
+static void settle_one(struct contract_image *image, const struct subresource_range *one,
+                       VkImageLayout layout)
+{
+    static const struct transition_sink sink = {ignore, NULL};
+    for (uint32_t aspect = 0; aspect < 2; aspect++) {
+        struct subresource_range this = *one, that = *one;
+        struct aspect_state used = {0}, other = {0};
+        this.aspects = 1u << aspect;
+        that.aspects = BOTH_ASPECTS ^ this.aspects;
+        subresource_map_read(&image->map, &this, read_aspect, &used);
+        subresource_map_read(&image->map, &that, read_aspect, &other);
+        if (!used.used || other.used || !used.known ||
+            layout_matches(used.layout, layout, image->aspects[aspect]))
+            continue;
+        struct use use = {
+            used.layout, used.command, used.label, {VK_PIPELINE_STAGE_2_NONE, VK_ACCESS_2_NONE}};
+        contract_use(image, &that, &use, &sink);
+    }
+}
+
+void record_settle_aspects(struct contract_image *image, const struct subresource_range *range,
+                           VkImageLayout layout)
+{
+    struct subresource_range one = *range;
+    one.mip_count = one.layer_count = 1;
+    for (uint32_t mip = 0; mip < range->mip_count; mip++)
+        for (uint32_t layer = 0; layer < range->layer_count; layer++) {
+            one.base_mip = range->base_mip + mip;
+            one.base_layer = range->base_layer + layer;
+            settle_one(image, &one, layout);
+        }
+}
+
+/* --- Both in one barrier --- */
+
 /* The index of the transition of the other aspect; `count` if there is none, UINT32_MAX if some are of a part
  * of it. */
 static uint32_t find_partner(const struct record_scratch *scratch, uint32_t index)
