@@ -59,6 +59,7 @@ void command_buffer_reset(struct command_buffer *buffer)
     buffer->changes++; /* never what it was: bindings.seen holds on to it */
     buffer->changed = NULL;
     buffer->use_count = 0;
+    buffer->behind = NULL;
     buffer->hold.holds = buffer->hold.opaque = false;
     buffer->hold.wanted_count = 0;
     buffer->hold.pass = 0;

@@ -54,6 +54,13 @@ struct instance_use {
     struct subresource_range range;
 };
 
+/* A barrier call that the application recorded inside of an instance, and that goes behind it; in the arena.
+ */
+struct behind_call {
+    struct behind_call *next;
+    struct record_call call;
+};
+
 #define HOLD_WANTED 8 /* images for which an instance is held back that are told apart */
 
 /* A render pass instance that is held back; record_hold.h. */
@@ -112,6 +119,7 @@ struct command_buffer {
     uint32_t use_count, use_capacity;
     struct instance_use *uses; /* malloc */
     struct hold hold;
+    struct behind_call *behind, **behind_end; /* NULL: none */
 
     /* Debug labels, each as the path of those open at it, "frame/shadow pass", in the arena. `label` is the
      * innermost that is open; 0: none, labels[0] is "". */

@@ -97,6 +97,7 @@ static const char *place_name(enum finding_place place)
     static const char *const names[] = {
         [PLACE_BEFORE_COMMAND] = "before the command",
         [PLACE_BEFORE_RENDER_PASS] = "before the render pass",
+        [PLACE_BEHIND_RENDER_PASS] = "behind the render pass",
         [PLACE_REWRITTEN] = "in the application's barrier",
         [PLACE_BEFORE_COMMAND_BUFFER] = "before the command buffer",
         [PLACE_BEFORE_PRESENT] = "before the present",

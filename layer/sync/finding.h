@@ -26,6 +26,7 @@ enum finding_kind {
 enum finding_place {
     PLACE_BEFORE_COMMAND,        /* a barrier right before the command */
     PLACE_BEFORE_RENDER_PASS,    /* ... before the instance that the command stands in */
+    PLACE_BEHIND_RENDER_PASS,    /* ... behind it */
     PLACE_REWRITTEN,             /* the application's own barrier, changed */
     PLACE_BEFORE_COMMAND_BUFFER, /* a patch in the submit */
     PLACE_BEFORE_PRESENT,

@@ -70,15 +70,13 @@ uint32_t layout_bit(VkImageLayout layout)
     return UINT32_C(1) << index;
 }
 
-bool layout_matches_all(VkImageLayout layout, uint32_t bits, VkImageAspectFlagBits aspect)
+uint32_t layout_bits_matching(VkImageLayout layout, VkImageAspectFlagBits aspect)
 {
-    bits &= ~layout_bit(layout);
-    for (uint32_t i = 0; bits >> i; i++)
-        if ((bits >> i & 1) &&
-            (i >= FIRST_COUNT + LATER_COUNT ||
-             !layout_matches(layout, i < FIRST_COUNT ? (VkImageLayout)i : later[i - FIRST_COUNT], aspect)))
-            return false;
-    return true;
+    uint32_t bits = layout_bit(layout);
+    for (uint32_t i = 0; i < FIRST_COUNT + LATER_COUNT; i++)
+        if (layout_matches(layout, i < FIRST_COUNT ? (VkImageLayout)i : later[i - FIRST_COUNT], aspect))
+            bits |= UINT32_C(1) << i;
+    return bits;
 }
 
 /* Whether a depth/stencil image as a whole can be in it: those that concern one aspect need

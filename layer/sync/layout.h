@@ -16,10 +16,10 @@ static inline bool layout_is_initial(VkImageLayout layout)
     return layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED;
 }
 
-/* One bit for each layout that this build knows, one more for all others; and whether what is in `layout` may
- * be used as if in any of several. */
+/* One bit for each layout that this build knows, one more for all others; and those of all layouts that match
+ * this one, itself included. */
 uint32_t layout_bit(VkImageLayout layout);
-bool layout_matches_all(VkImageLayout layout, uint32_t bits, VkImageAspectFlagBits aspect);
+uint32_t layout_bits_matching(VkImageLayout layout, VkImageAspectFlagBits aspect);
 
 /* Whether a depth/stencil image of which one aspect is in this layout has the other in it as well, where
  * barriers name both: all layouts but those that say something of each. */

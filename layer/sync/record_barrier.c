@@ -304,21 +304,32 @@ static bool record_outside(struct command_buffer *buffer, const struct record_ca
     return true;
 }
 
+static void record_moved(struct command_buffer *buffer, const struct record_call *call)
+{
+    buffer->counters.calls_in++;
+    buffer->counters.images_in += call->image_count;
+    if (!buffer->failed && !record_outside(buffer, call))
+        return;
+    record_call_give_down(buffer, call);
+    buffer->counters.calls_out++;
+    buffer->counters.images_out += call->image_count;
+}
+
+void record_barriers_behind(struct command_buffer *buffer)
+{
+    for (const struct behind_call *behind = buffer->behind; behind; behind = behind->next)
+        record_moved(buffer, &behind->call);
+    buffer->behind = NULL;
+}
+
 /* Image barriers that may not stand inside go before the instance; the call is then the rest. False where
  * they were all of it. */
 static bool record_inside(struct command_buffer *buffer, struct record_call *call)
 {
     struct record_call before;
     bool hoisted = record_hoist(buffer, call, &before);
-    if (hoisted) {
-        buffer->counters.calls_in++;
-        buffer->counters.images_in += before.image_count;
-        if (record_outside(buffer, &before)) {
-            record_call_give_down(buffer, &before);
-            buffer->counters.calls_out++;
-            buffer->counters.images_out += before.image_count;
-        }
-    }
+    if (hoisted && before.image_count)
+        record_moved(buffer, &before);
     record_call_follow_inside(buffer, call);
     return !hoisted || call->memory_count || call->buffer_count || call->image_count;
 }

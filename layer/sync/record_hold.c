@@ -14,9 +14,8 @@ static uint64_t key_of(uint64_t pass, const struct contract_image *image)
 
 /* --- Which images --- */
 
-/* The layouts of descriptors that may refer to the image. Some programs push descriptors, or write sets, only
- * when the instance has begun. */
-static uint32_t described(const struct command_buffer *buffer, const struct image *image)
+/* Some programs push descriptors, or write sets, only when the instance has begun. */
+uint32_t record_hold_described(const struct command_buffer *buffer, const struct image *image)
 {
     uint32_t layouts = atomic_load_explicit(&image->described, memory_order_relaxed);
     if (layouts || !atomic_load_explicit(&buffer->sync->unforeseen, memory_order_relaxed))
@@ -38,7 +37,9 @@ struct asking {
 /* Whether some descriptor would find it in another layout. */
 static bool is_dirty(const struct asking *asking, const struct contract_state *state, uint32_t aspect)
 {
-    return !layout_matches_all(state->access.layout, asking->layouts, asking->image->aspects[aspect]);
+    VkImageLayout layout = state->access.layout;
+    return (asking->layouts & ~layout_bit(layout)) &&
+           (asking->layouts & ~layout_bits_matching(layout, asking->image->aspects[aspect]));
 }
 
 static void ask(void *context, const struct subresource_range *range, const void *value)
@@ -110,7 +111,7 @@ static uint32_t find_dirty(struct command_buffer *buffer)
     uint32_t count = 0;
     while (image) {
         struct contract_image *next = image->changed_next;
-        uint32_t layouts = described(buffer, image->image);
+        uint32_t layouts = record_hold_described(buffer, image->image);
         bool attached = is_attached(buffer, image);
         if (layouts && judge(buffer, image, layouts, attached)) {
             *end = image;
@@ -169,6 +170,7 @@ bool record_hold_is_wanted(struct command_buffer *buffer)
     const struct device_sync *sync = buffer->sync;
     buffer->hold.wanted_count = 0;
     buffer->hold.pass = 0;
+    buffer->hold.opaque = false;
     buffer->passes++;
     if (sync->mode != SYNC_REPAIR || buffer->failed || !sync->follows_shaders)
         return false;
@@ -182,7 +184,6 @@ void record_hold_begin(struct command_buffer *buffer)
 {
     buffer->hold.holds = true;
     buffer->hold.instance++;
-    buffer->hold.opaque = false;
     buffer->hold.used = false;
     buffer->use_count = 0;
     /* What was looked at before isn't noted as used in this one. */

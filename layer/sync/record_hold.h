@@ -12,6 +12,9 @@
 bool record_hold_is_wanted(struct command_buffer *buffer);
 void record_hold_begin(struct command_buffer *buffer);
 
+/* layout_bit() of the descriptors that may refer to the image while an instance is recorded. */
+uint32_t record_hold_described(const struct command_buffer *buffer, const struct image *image);
+
 /* All that is held goes down, after the barriers that are pending. What comes then passes through. */
 void record_hold_release(struct command_buffer *buffer);
 

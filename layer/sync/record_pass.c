@@ -3,6 +3,7 @@
 #include "sync/record.h"
 #include "sync/record_attachment.h"
 #include "sync/record_hold.h"
+#include "sync/record_hoist.h"
 
 /* vkCmdBeginRenderPass or vkCmdBeginRenderPass2. */
 struct beginning {
@@ -166,6 +167,7 @@ static void end(struct command_buffer *buffer)
     }
     buffer->end_count = 0;
     buffer->pass = PASS_NONE;
+    record_barriers_behind(buffer);
 }
 
 void hook_CmdBeginRenderPass(struct command_buffer *self, PFN_vkCmdBeginRenderPass next,

@@ -4,6 +4,7 @@
 #include "sync/record.h"
 #include "sync/record_attachment.h"
 #include "sync/record_hold.h"
+#include "sync/record_hoist.h"
 
 #define COLOR_STAGES VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT
 #define COLOR_ACCESS (VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT | VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT)
@@ -171,6 +172,7 @@ static void ended(struct command_buffer *buffer)
 {
     buffer->end_count = 0;
     buffer->pass = PASS_NONE;
+    record_barriers_behind(buffer);
 }
 
 void hook_CmdEndRendering(struct command_buffer *self, PFN_vkCmdEndRendering next,

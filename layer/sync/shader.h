@@ -34,6 +34,7 @@ struct shader_uses {
     struct object object;
     bool unknown; /* something of its shaders isn't known: they may use any image */
     bool weak;    /* ... some of what they use isn't told of below */
+    bool writes;  /* some use writes */
     uint32_t set_count;
     struct shader_set *sets; /* by number */
     struct shader_use *uses; /* of each set, by slot */

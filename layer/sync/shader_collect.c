@@ -179,6 +179,7 @@ struct shader_uses *shader_collection_finish(struct shader_collection *collectio
             set = &uses->sets[uses->set_count++];
             *set = (struct shader_set){from->set, collection->signatures[from->set], i, 0};
         }
+        uses->writes |= scope_writes(from->scope.access) != 0;
         uses->uses[i] = (struct shader_use){from->slot, from->late, from->scope};
         set->count++;
     }

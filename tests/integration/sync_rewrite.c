@@ -245,8 +245,7 @@ static void unknown_layout(const struct record_app *app, const struct record_vk 
     record_move(vk, cb, image_of(app, IMAGE_COLOR), ONE, SRC, GENERAL);
 }
 
-/* It isn't valid there. Once that was seen, the next instance like it is held back, and the barrier goes before
- * it. */
+/* It isn't valid there. No shader can read it, so that it goes behind. */
 static void moved_inside(const struct record_app *app, const struct record_vk *vk, VkCommandBuffer cb)
 {
     begin_in(app, vk, cb, IMAGE_OTHER, ONE, DST);
@@ -357,13 +356,14 @@ static bool is_barrier(const char *name)
     return strncmp(name, "vkCmdPipelineBarrier", strlen("vkCmdPipelineBarrier")) == 0;
 }
 
-/* Whether some barrier stands behind the beginning of the render pass. */
+/* Whether some barrier stands inside of the render pass. */
 static bool has_barrier_inside(VkCommandBuffer cb)
 {
     bool inside = false, found = false;
     for (uint32_t i = 0; i < fault_command_count(cb); i++) {
         const char *name = fault_command_name(cb, i);
         inside |= strcmp(name, "vkCmdBeginRenderPass") == 0;
+        inside &= strcmp(name, "vkCmdEndRenderPass") != 0;
         found |= inside && is_barrier(name);
     }
     return found;
@@ -376,10 +376,8 @@ static void run_moved_inside(void *context)
     pass = record_pass(&app, RECORD_FORMAT, VK_SAMPLE_COUNT_1_BIT, UNDEFINED, TARGET, SHADER, 0);
     frame = record_framebuffer(&app, pass, app.views[VIEW_COLOR], 1);
     struct recorded first = record_both(&app, moved_inside);
-    record_check_same(&first, "the first");
-    struct recorded second = record_both(&app, moved_inside);
-    CHECK(has_barrier_inside(first.got) && !has_barrier_inside(second.got));
-    record_run(&app, second.got, "the second");
+    CHECK(has_barrier_inside(first.meant) && !has_barrier_inside(first.got));
+    record_run(&app, first.got, "moved inside");
     vkDestroyFramebuffer(app.device, frame, NULL);
     vkDestroyRenderPass(app.device, pass, NULL);
     record_app_close(&app);
@@ -389,7 +387,8 @@ static void test_moved_inside(void **state)
 {
     (void)state;
     record_run_on_all(run_moved_inside);
-    CHECK(report_count("fault", "barrier inside a render pass that doesn't use the image") > 0);
+    CHECK(report_count("repair", "barrier inside a render pass that doesn't use the image") > 0);
+    CHECK_EQUAL(report_count("fault", ""), 0);
 }
 
 static void run_widened(void *context)
@@ -439,7 +438,8 @@ static void test_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARNESS_TEST(test_rewriting), HARNESS_TEST(test_rewriting_unmerged), HARNESS_TEST(test_unknown), HARNESS_TEST(test_moved_inside),
+        HARNESS_TEST(test_rewriting), HARNESS_TEST(test_rewriting_unmerged),
+        HARNESS_TEST(test_unknown),   HARNESS_TEST(test_moved_inside),
         HARNESS_TEST(test_widened),   HARNESS_TEST(test_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -375,6 +375,51 @@ static void barrier_in_pass(struct kit *kit)
     picture_show(kit, commands, &after, &sample, set);
 }
 
+/* A pass with a draw that reads nothing; in the faulty variant with the barrier inside that belongs before
+ * it. */
+static void pass_with_barrier(struct kit *kit, VkCommandBuffer commands, const struct picture *out,
+                              VkImage image, VkImageLayout from, VkImageLayout to)
+{
+    struct kit_pipeline fill = kit_target_pipeline(kit, &out->target, KIT_FILL);
+    kit_transition(kit, commands, out->image, KIT_COLOR, UNDEFINED, COLOR);
+    kit_needed(kit, commands, image, KIT_COLOR, from, to);
+    kit_begin_target(commands, &out->target);
+    kit_constants(commands, &fill, 3);
+    kit_draw(commands, &fill, VK_NULL_HANDLE);
+    if (!kit->options.correct)
+        kit_transition(kit, commands, image, KIT_COLOR, from, to);
+    kit_end_target(commands, &out->target);
+}
+
+/* The image is no descriptor's, and copied from after the pass (L23). */
+static void barrier_in_pass_for_copy(struct kit *kit)
+{
+    VkImage image = kit_image(kit, NULL);
+    struct picture out = picture(kit);
+    VkCommandBuffer commands = kit_begin(kit);
+    kit_transition(kit, commands, image, KIT_COLOR, UNDEFINED, DST);
+    kit_upload(kit, commands, kit_buffer(kit, KIT_SIDE * KIT_SIDE * 4), image, 0, 0);
+    pass_with_barrier(kit, commands, &out, image, DST, SRC);
+    kit_run(kit, commands, image, 0, 0);
+}
+
+/* The image comes from an earlier submit (L23). */
+static void barrier_in_pass_untouched(struct kit *kit)
+{
+    VkImage image = kit_image(kit, NULL);
+    VkImageView view = kit_view(kit, image, RGBA, VK_IMAGE_ASPECT_COLOR_BIT);
+    struct picture out = picture(kit), after = picture(kit);
+    struct kit_pipeline sample = kit_target_pipeline(kit, &after.target, KIT_SAMPLE);
+    VkDescriptorSet set = kit_image_set(kit, &sample, view, READ);
+    VkCommandBuffer upload = kit_begin(kit), commands = kit_begin(kit);
+    kit_transition(kit, upload, image, KIT_COLOR, UNDEFINED, DST);
+    kit_upload(kit, upload, kit_buffer(kit, KIT_SIDE * KIT_SIDE * 4), image, 0, 0);
+    kit_end(upload);
+    kit_submit(kit, upload);
+    pass_with_barrier(kit, commands, &out, image, DST, READ);
+    picture_show(kit, commands, &after, &sample, set);
+}
+
 /* Both views of a multiview pass sample. */
 static VkRenderPass multiview_pass(struct kit *kit)
 {
@@ -576,6 +621,14 @@ const struct barrier_case shader_body_cases[] = {
      .extras = KIT_PUSH_DESCRIPTORS},
     {.name = "body-second-need", .run = second_need, .faults = true, .partly = true, .rendering = true},
     {.name = "L23-barrier-in-pass", .run = barrier_in_pass, .faults = true, .rendering = true},
+    {.name = "L23-barrier-in-pass-for-copy",
+     .run = barrier_in_pass_for_copy,
+     .faults = true,
+     .rendering = true},
+    {.name = "L23-barrier-in-pass-untouched",
+     .run = barrier_in_pass_untouched,
+     .faults = true,
+     .rendering = true},
     {.name = "body-multiview", .run = multiview, .faults = true, .rendering = true, .extras = KIT_MULTIVIEW},
     {.name = "body-subpasses", .run = subpasses, .faults = true},
     {.name = "L42-suspended-samples", .run = suspended_samples, .faults = true},
