@@ -1,4 +1,5 @@
 /* vkCmdExecuteCommands: what secondary command buffers need of the primary. */
+#include "sync/layout.h"
 #include "sync/record.h"
 #include "sync/record_hold.h"
 #include "sync/record_late.h"
@@ -59,6 +60,13 @@ static void add_uses(void *context, const struct subresource_range *range, const
         record_hold_add_use(inside->primary, inside->part, range);
 }
 
+static void settle(void *context, const struct subresource_range *range, const void *value)
+{
+    const struct contract_state *state = value;
+    if (state->need.flags & NEED_SET && layout_is_of_both(state->need.layout))
+        record_settle_aspects(context, range, state->need.layout);
+}
+
 static void execute_image(struct executing *executing, uint32_t index, const struct command_buffer *secondary,
                           const struct contract_image *needs)
 {
@@ -73,6 +81,8 @@ static void execute_image(struct executing *executing, uint32_t index, const str
     /* An attachment's layout is the application's business here. */
     if (inside.attached)
         return;
+    if (record_has_one_layout(primary, part->image))
+        subresource_map_read(&needs->map, &all, settle, part);
     struct transition_sink sink = record_repair_begin(primary);
     contract_execute(part, needs, &sink);
     if (record_repair_is_needed(primary)) {
