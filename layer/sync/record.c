@@ -10,12 +10,15 @@ static inline void use_range(struct command_buffer *buffer, struct image *image,
     struct contract_image *part = command_buffer_image(buffer, image);
     if (!part)
         return;
-    struct subresource_range both;
-    /* Nothing but layouts of depth and stencil says one thing of each, so that the other is in this layout
-     * too. */
-    if (record_has_one_layout(buffer, image) && layout_is_of_both(use->layout)) {
-        both = *range;
-        both.aspects = subresource_range_all(&part->map.shape).aspects;
+    struct subresource_range both = *range;
+    if (record_has_one_layout(buffer, image)) {
+        uint32_t aspects = subresource_range_all(&part->map.shape).aspects;
+        /* Nothing but layouts of depth and stencil says one thing of each, so that the other is in this
+         * layout too. */
+        if (layout_is_of_both(use->layout))
+            both.aspects = aspects;
+        if (both.aspects == aspects)
+            record_settle_aspects(part, &both, use->layout);
         range = &both;
     }
     struct transition_sink sink = record_repair_begin(buffer);

@@ -1,5 +1,6 @@
 /* Repairs of depth/stencil images where an image barrier must name both aspects
  * (VUID-VkImageMemoryBarrier-image-03320). */
+#include "sync/grow.h"
 #include "sync/layout.h"
 #include "sync/record_repair.h"
 #include "sync/transition.h"
@@ -80,15 +81,71 @@ static bool unite_with_rest(struct contract_image *image, struct transition *tra
     return comes_along(image, transition, &other);
 }
 
-/* The index of the transition of the other aspect; `count` if there is none, UINT32_MAX if some are of a part
- * of it. */
+/* --- What is in the layout of the other aspect --- */
+
+/* Of one aspect of one mip of one layer. */
+struct aspect_state {
+    bool used, known;
+    VkImageLayout layout;
+    uint16_t command, label;
+};
+
+static void read_aspect(void *context, const struct subresource_range *range, const void *value)
+{
+    const struct contract_state *state = value;
+    struct aspect_state *read = context;
+    (void)range;
+    read->used = state->need.flags & NEED_SET;
+    read->known = !state->access.flags;
+    read->layout = state->access.layout;
+    read->command = state->need.command;
+    read->label = (uint16_t)state->need.label;
+}
+
+static void settle_one(struct contract_image *image, const struct subresource_range *one,
+                       VkImageLayout layout)
+{
+    static const struct transition_sink sink = {ignore, NULL};
+    for (uint32_t aspect = 0; aspect < 2; aspect++) {
+        struct subresource_range this = *one, that = *one;
+        struct aspect_state used = {0}, other = {0};
+        this.aspects = 1u << aspect;
+        that.aspects = BOTH_ASPECTS ^ this.aspects;
+        subresource_map_read(&image->map, &this, read_aspect, &used);
+        subresource_map_read(&image->map, &that, read_aspect, &other);
+        if (!used.used || other.used || !used.known ||
+            layout_matches(used.layout, layout, image->aspects[aspect]))
+            continue;
+        struct use use = {
+            used.layout, used.command, used.label, {VK_PIPELINE_STAGE_2_NONE, VK_ACCESS_2_NONE}};
+        contract_use(image, &that, &use, &sink);
+    }
+}
+
+void record_settle_aspects(struct contract_image *image, const struct subresource_range *range,
+                           VkImageLayout layout)
+{
+    struct subresource_range one = *range;
+    one.mip_count = one.layer_count = 1;
+    for (uint32_t mip = 0; mip < range->mip_count; mip++)
+        for (uint32_t layer = 0; layer < range->layer_count; layer++) {
+            one.base_mip = range->base_mip + mip;
+            one.base_layer = range->base_layer + layer;
+            settle_one(image, &one, layout);
+        }
+}
+
+/* --- Both in one barrier --- */
+
+/* The index of the transition of the other aspect; `count` if there is none, UINT32_MAX if
+ * some are of a part of it. */
 static uint32_t find_partner(const struct record_scratch *scratch, uint32_t index)
 {
     struct subresource_range other = scratch->transitions[index].range;
     other.aspects ^= BOTH_ASPECTS;
     for (uint32_t i = 0; i < scratch->transition_count; i++) {
         const struct subresource_range *range = &scratch->transitions[i].range;
-        if (i > index && transition_is_partner(range, &scratch->transitions[index].range))
+        if (transition_is_partner(range, &scratch->transitions[index].range))
             return i;
         if (subresource_ranges_overlap(range, &other))
             return UINT32_MAX;
@@ -96,8 +153,38 @@ static uint32_t find_partner(const struct record_scratch *scratch, uint32_t inde
     return scratch->transition_count;
 }
 
+/* Where the aspects' transitions are of other mips and layers: each becomes one for every single of them. */
+static bool take_apart(struct record_scratch *scratch)
+{
+    uint32_t count = scratch->transition_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct transition whole = scratch->transitions[i];
+        uint32_t parts = whole.range.aspects == BOTH_ASPECTS ? 1 : transition_part_count(&whole);
+        if (parts == 1)
+            continue;
+        if (!grow(&scratch->transitions, &scratch->transition_capacity, scratch->transition_count + parts,
+                  sizeof(struct transition)))
+            return false;
+        scratch->transitions[i] = transition_part(&whole, 0);
+        for (uint32_t part = 1; part < parts; part++)
+            scratch->transitions[scratch->transition_count++] = transition_part(&whole, part);
+    }
+    return true;
+}
+
+static bool needs_taking_apart(const struct record_scratch *scratch)
+{
+    bool needs = false;
+    for (uint32_t i = 0; i < scratch->transition_count; i++)
+        needs |=
+            scratch->transitions[i].range.aspects != BOTH_ASPECTS && find_partner(scratch, i) == UINT32_MAX;
+    return needs;
+}
+
 bool record_repair_unite_aspects(struct record_scratch *scratch, struct contract_image *image)
 {
+    if (needs_taking_apart(scratch) && !take_apart(scratch))
+        return false;
     for (uint32_t i = 0; i < scratch->transition_count; i++) {
         struct transition *transition = &scratch->transitions[i];
         if (transition->range.aspects == BOTH_ASPECTS)

@@ -220,6 +220,8 @@ static void add_image(struct making *making, uint32_t index)
     scratch->parts_lost = false;
     if (part && effect == EFFECT_TRANSITION) {
         struct part_sink parts = {add_part, scratch};
+        if (record_has_one_layout(making->buffer, target->image) && !layout_is_initial(info.oldLayout))
+            record_settle_aspects(part, &target->range, info.oldLayout);
         contract_transition(part, &target->range, &barrier, &parts, &no_transitions);
     }
     if (part && (effect == EFFECT_FORGET || scratch->parts_lost)) {

@@ -59,6 +59,45 @@ static void add_uses(void *context, const struct subresource_range *range, const
         record_hold_add_use(inside->primary, inside->part, range);
 }
 
+/* Mips and layers of which a secondary needs both aspects in one layout. */
+struct settling {
+    struct contract_image *part;
+    const struct contract_image *needs;
+    VkImageLayout layout; /* of depth */
+};
+
+static bool needs_layout(const struct need *need)
+{
+    return (need->flags & ~NEED_OPEN) == NEED_SET;
+}
+
+static void look_at_stencil(void *context, const struct subresource_range *range, const void *value)
+{
+    const struct settling *settling = context;
+    const struct contract_state *stencil = value;
+    if (needs_layout(&stencil->need) && stencil->need.layout == settling->layout)
+        record_settle_aspects(settling->part, range, settling->layout);
+}
+
+static void look_at_depth(void *context, const struct subresource_range *range, const void *value)
+{
+    struct settling *settling = context;
+    const struct contract_state *depth = value;
+    struct subresource_range stencil = *range;
+    stencil.aspects = 2;
+    settling->layout = depth->need.layout;
+    if (needs_layout(&depth->need))
+        subresource_map_read(&settling->needs->map, &stencil, look_at_stencil, settling);
+}
+
+static void settle(struct contract_image *part, const struct contract_image *needs)
+{
+    struct settling settling = {part, needs, VK_IMAGE_LAYOUT_UNDEFINED};
+    struct subresource_range depth = subresource_range_all(&needs->map.shape);
+    depth.aspects = 1;
+    subresource_map_read(&needs->map, &depth, look_at_depth, &settling);
+}
+
 static void execute_image(struct executing *executing, uint32_t index, const struct command_buffer *secondary,
                           const struct contract_image *needs)
 {
@@ -73,6 +112,8 @@ static void execute_image(struct executing *executing, uint32_t index, const str
     /* An attachment's layout is the application's business here. */
     if (inside.attached)
         return;
+    if (record_has_one_layout(primary, part->image))
+        settle(part, needs);
     struct transition_sink sink = record_repair_begin(primary);
     contract_execute(part, needs, &sink);
     if (record_repair_is_needed(primary)) {

@@ -29,6 +29,12 @@ void record_report(const struct command_buffer *buffer, enum finding_kind kind, 
  * record_aspects.c. */
 bool record_repair_unite_aspects(struct record_scratch *scratch, struct contract_image *image);
 
+/* Of an image with both aspects whose barriers must name both, what comes finds both in `layout`. Where this
+ * command buffer has used one of them alone, in a layout that contradicts that, it has moved neither: so the
+ * other is in that one's too. record_aspects.c. */
+void record_settle_aspects(struct contract_image *image, const struct subresource_range *range,
+                           VkImageLayout layout);
+
 /* The masks of a barrier of the layer's: what the queue has, and what its stages can do. */
 struct scope record_scope_of_queue(const struct command_buffer *buffer, const struct scope *scope);
 

@@ -87,8 +87,10 @@ static void use_descriptor(struct looking *looking, const struct descriptor *des
         return;
     struct use use = {descriptor->layout, (uint16_t)looking->command, (uint16_t)buffer->label, *scope};
     struct subresource_range range = view->range;
-    if (record_has_one_layout(buffer, view->image) && layout_is_of_both(descriptor->layout))
+    if (record_has_one_layout(buffer, view->image) && layout_is_of_both(descriptor->layout)) {
         range.aspects = subresource_range_all(&part->map.shape).aspects;
+        record_settle_aspects(part, &range, descriptor->layout);
+    }
     use_around_attachments(looking, part, &range, &use);
 }
 

@@ -1,5 +1,6 @@
 /* Repairs of depth/stencil images where an image barrier must name both aspects
  * (VUID-VkImageMemoryBarrier-image-03320). */
+#include "sync/grow.h"
 #include "sync/layout.h"
 #include "sync/submission.h"
 #include "sync/transition.h"
@@ -23,11 +24,22 @@ static void look_at_rest(void *context, const struct subresource_range *range, c
     rest->source.access |= source.access;
 }
 
+/* What the command buffer does first with the other aspect. */
+struct first_uses {
+    bool none, discards, needs;
+};
+
 static void look_for_need(void *context, const struct subresource_range *range, const void *value)
 {
     const struct contract_state *state = value;
+    struct first_uses *first = context;
     (void)range;
-    *(bool *)context |= (state->need.flags & NEED_SET) != 0;
+    if (!(state->need.flags & NEED_SET))
+        first->none = true;
+    else if (state->need.flags & NEED_DISCARD)
+        first->discards = true;
+    else
+        first->needs = true;
 }
 
 static void take_along(void *context, const struct subresource_range *range, void *value)
@@ -39,26 +51,27 @@ static void take_along(void *context, const struct subresource_range *range, voi
     access_add_barrier(value, transition->new_layout, &everything, &transition->destination);
 }
 
-/* No repair is for the other aspect. Where the command buffer uses it, it stays in its layout; else it comes
- * along, as it does with an application that names both. */
+/* No repair is for the other aspect. Where the command buffer needs it in its layout, it stays there; else it
+ * comes along, as it does with an application that names both. If the command buffer discards it first, that
+ * changes nothing of how it leaves it. */
 static bool unite_with_rest(struct submission *submission, const struct contract_image *contract,
                             struct transition *transition)
 {
     struct transition other = *transition;
     struct rest rest = {0};
-    bool used = false;
+    struct first_uses first = {0};
     other.range.aspects ^= BOTH_ASPECTS;
     subresource_map_read(&submission->before, &other.range, look_at_rest, &rest);
-    subresource_map_read(&contract->map, &other.range, look_for_need, &used);
-    if (rest.mixed)
+    subresource_map_read(&contract->map, &other.range, look_for_need, &first);
+    if (rest.mixed || first.none + first.discards + first.needs > 1)
         return false;
     other.old_layout = rest.layout;
     other.source = rest.source;
-    if (used)
+    if (first.needs)
         other.new_layout = rest.layout;
     layout_scope(other.new_layout, &other.destination.stages, &other.destination.access);
     return transition_unite(transition, &other) &&
-           (used || subresource_map_update(&contract->image->state, &other.range, take_along, &other));
+           (!first.none || subresource_map_update(&contract->image->state, &other.range, take_along, &other));
 }
 
 /* The index of the repair that does the other aspect's part; `count` if none does, UINT32_MAX if some does a
@@ -69,7 +82,7 @@ static uint32_t find_partner(const struct submission *submission, uint32_t index
     other.aspects ^= BOTH_ASPECTS;
     for (uint32_t i = first; i < submission->repair_count; i++) {
         const struct subresource_range *range = &submission->repairs[i].transition.range;
-        if (i > index && transition_is_partner(range, &submission->repairs[index].transition.range))
+        if (transition_is_partner(range, &submission->repairs[index].transition.range))
             return i;
         if (subresource_ranges_overlap(range, &other))
             return UINT32_MAX;
@@ -77,9 +90,42 @@ static uint32_t find_partner(const struct submission *submission, uint32_t index
     return submission->repair_count;
 }
 
+/* Where the aspects' repairs are of other mips and layers: each becomes one for every single of them. */
+static bool take_apart(struct submission *submission, uint32_t first)
+{
+    uint32_t count = submission->repair_count;
+    for (uint32_t i = first; i < count; i++) {
+        struct repair repair = submission->repairs[i];
+        const struct transition whole = repair.transition;
+        uint32_t parts = whole.range.aspects == BOTH_ASPECTS ? 1 : transition_part_count(&whole);
+        if (parts == 1)
+            continue;
+        if (!grow(&submission->repairs, &submission->repair_capacity, submission->repair_count + parts,
+                  sizeof(struct repair)))
+            return false;
+        submission->repairs[i].transition = transition_part(&whole, 0);
+        for (uint32_t part = 1; part < parts; part++) {
+            repair.transition = transition_part(&whole, part);
+            submission->repairs[submission->repair_count++] = repair;
+        }
+    }
+    return true;
+}
+
+static bool needs_taking_apart(const struct submission *submission, uint32_t first)
+{
+    bool needs = false;
+    for (uint32_t i = first; i < submission->repair_count; i++)
+        needs |= submission->repairs[i].transition.range.aspects != BOTH_ASPECTS &&
+                 find_partner(submission, i, first) == UINT32_MAX;
+    return needs;
+}
+
 bool submission_unite_aspects(struct submission *submission, const struct contract_image *contract,
                               uint32_t first)
 {
+    if (needs_taking_apart(submission, first) && !take_apart(submission, first))
+        return false;
     for (uint32_t i = first; i < submission->repair_count; i++) {
         struct transition *transition = &submission->repairs[i].transition;
         if (transition->range.aspects == BOTH_ASPECTS)

@@ -11,6 +11,20 @@ bool transition_is_partner(const struct subresource_range *a, const struct subre
            a->layer_count == b->layer_count;
 }
 
+uint32_t transition_part_count(const struct transition *whole)
+{
+    return whole->range.mip_count * whole->range.layer_count;
+}
+
+struct transition transition_part(const struct transition *whole, uint32_t index)
+{
+    struct transition part = *whole;
+    part.range.base_mip += index / whole->range.layer_count;
+    part.range.base_layer += index % whole->range.layer_count;
+    part.range.mip_count = part.range.layer_count = 1;
+    return part;
+}
+
 bool transition_unite(struct transition *a, const struct transition *b)
 {
     const struct transition *depth = a->range.aspects == DEPTH ? a : b, *stencil = depth == a ? b : a;

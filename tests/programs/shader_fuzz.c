@@ -7,8 +7,9 @@
  * inside.
  * --strip leaves out P percent of the transitions, half of them with their memory dependency; --spoil makes
  * that many oldLayouts others (never UNDEFINED). Neither touches a barrier whose need the layer can't know:
- * of elements chosen dynamically, PARTIALLY_BOUND bindings, what the command buffer itself changes that
- * UPDATE_AFTER_BIND descriptors read, and instances that were held back in vain too often before.
+ * of elements chosen dynamically, PARTIALLY_BOUND bindings, the first descriptors in a layout that are
+ * pushed, what the command buffer itself changes that UPDATE_AFTER_BIND descriptors read, and instances that
+ * were held back in vain too often before.
  * --strict: array elements that aren't accessed are in their layouts too, as Khronos validation wants.
  * --lavapipe: without what lavapipe 22.3 can't do: descriptors that aren't written, depth that is sampled,
  * vkCmdClearAttachments between draws, most of push descriptors. */

@@ -45,7 +45,8 @@ struct fuzz_image {
     VkImageAspectFlags aspects;
     uint32_t mips, layers;
     bool cube, storage;
-    bool locked; /* what is recorded may only read it through UPDATE_AFTER_BIND descriptors */
+    uint32_t described; /* bit for each layout (of Vulkan 1.0) in which a descriptor has referred to it */
+    bool locked;        /* what is recorded may only read it through UPDATE_AFTER_BIND descriptors */
     struct fuzz_part parts[FUZZ_MIPS][FUZZ_LAYERS];
 };
 

@@ -212,7 +212,10 @@ static bool claim_ref(struct fuzz *fuzz, struct fuzz_plan *plan, const struct fu
     /* A dispatch stores all texels. */
     if (layer >= ref->view->range.layers || !(is_defined(ref->view, layer) || (stored && draw->key.compute)))
         return false;
-    if (use->weak || late)
+    /* Of what is pushed when the instance has begun the layer knows too late, but that such a layout was
+     * there before. */
+    if (use->weak || late ||
+        (draw->key.kind == FUZZ_PUSH && !(ref->view->image->described >> ref->layout & 1)))
         how |= FUZZ_KEEP;
     if (stored && draw->key.compute && fuzz_chance(fuzz, 15))
         how |= FUZZ_DISCARD;

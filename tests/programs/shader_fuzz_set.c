@@ -83,6 +83,8 @@ struct fuzz_set *fuzz_set_new(struct fuzz *fuzz, enum fuzz_kind kind)
 
 static VkDescriptorImageInfo info_of(const struct fuzz *fuzz, const struct fuzz_ref *ref)
 {
+    if (ref->view)
+        ref->view->image->described |= 1u << ref->layout;
     return (VkDescriptorImageInfo){fuzz->sampler, ref->view ? ref->view->handle : VK_NULL_HANDLE,
                                    ref->layout};
 }
