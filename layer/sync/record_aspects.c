@@ -102,37 +102,60 @@ static void read_aspect(void *context, const struct subresource_range *range, co
     read->label = (uint16_t)state->need.label;
 }
 
+static struct aspect_state aspect_of(const struct contract_image *image, const struct subresource_range *one,
+                                     uint32_t aspect)
+{
+    struct aspect_state state = {0};
+    struct subresource_range range = *one;
+    range.aspects = 1u << aspect;
+    subresource_map_read(&image->map, &range, read_aspect, &state);
+    return state;
+}
+
 static void settle_one(struct contract_image *image, const struct subresource_range *one,
                        VkImageLayout layout)
 {
     static const struct transition_sink sink = {ignore, NULL};
     for (uint32_t aspect = 0; aspect < 2; aspect++) {
-        struct subresource_range this = *one, that = *one;
-        struct aspect_state used = {0}, other = {0};
-        this.aspects = 1u << aspect;
-        that.aspects = BOTH_ASPECTS ^ this.aspects;
-        subresource_map_read(&image->map, &this, read_aspect, &used);
-        subresource_map_read(&image->map, &that, read_aspect, &other);
-        if (!used.used || other.used || !used.known ||
+        struct aspect_state used = aspect_of(image, one, aspect);
+        if (!used.used || !used.known || aspect_of(image, one, 1 - aspect).used ||
             layout_matches(used.layout, layout, image->aspects[aspect]))
             continue;
         struct use use = {
             used.layout, used.command, used.label, {VK_PIPELINE_STAGE_2_NONE, VK_ACCESS_2_NONE}};
-        contract_use(image, &that, &use, &sink);
+        struct subresource_range other = *one;
+        other.aspects = BOTH_ASPECTS ^ 1u << aspect;
+        contract_use(image, &other, &use, &sink);
     }
 }
 
-void record_settle_aspects(struct contract_image *image, const struct subresource_range *range,
-                           VkImageLayout layout)
+/* `use` NULL: nothing more. */
+static void settle(struct contract_image *image, const struct subresource_range *range, VkImageLayout layout,
+                   const struct use *use, const struct transition_sink *sink)
 {
     struct subresource_range one = *range;
+    one.aspects = BOTH_ASPECTS;
     one.mip_count = one.layer_count = 1;
     for (uint32_t mip = 0; mip < range->mip_count; mip++)
         for (uint32_t layer = 0; layer < range->layer_count; layer++) {
             one.base_mip = range->base_mip + mip;
             one.base_layer = range->base_layer + layer;
             settle_one(image, &one, layout);
+            if (use && aspect_of(image, &one, 0).used && aspect_of(image, &one, 1).used)
+                contract_use(image, &one, use, sink);
         }
+}
+
+void record_settle_aspects(struct contract_image *image, const struct subresource_range *range,
+                           VkImageLayout layout)
+{
+    settle(image, range, layout, NULL, NULL);
+}
+
+void record_use_settled(struct contract_image *image, const struct subresource_range *range,
+                        const struct use *use, const struct transition_sink *sink)
+{
+    settle(image, range, use->layout, use, sink);
 }
 
 /* --- Both in one barrier --- */

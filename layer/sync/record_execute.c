@@ -59,11 +59,13 @@ static void add_uses(void *context, const struct subresource_range *range, const
         record_hold_add_use(inside->primary, inside->part, range);
 }
 
-/* Mips and layers of which a secondary needs both aspects in one layout. */
+/* Mips and layers of which a secondary needs both aspects in one layout. What they lack goes before it while
+ * it is known what both are in. */
 struct settling {
     struct contract_image *part;
     const struct contract_image *needs;
-    VkImageLayout layout; /* of depth */
+    const struct transition_sink *sink;
+    struct need depth;
 };
 
 static bool needs_layout(const struct need *need)
@@ -74,28 +76,50 @@ static bool needs_layout(const struct need *need)
 static void look_at_stencil(void *context, const struct subresource_range *range, const void *value)
 {
     const struct settling *settling = context;
-    const struct contract_state *stencil = value;
-    if (needs_layout(&stencil->need) && stencil->need.layout == settling->layout)
-        record_settle_aspects(settling->part, range, settling->layout);
+    const struct need *depth = &settling->depth, *stencil = &((const struct contract_state *)value)->need;
+    if (!needs_layout(stencil) || stencil->layout != depth->layout)
+        return;
+    struct use use = {
+        .layout = depth->layout,
+        .command = depth->command,
+        .label = (uint16_t)depth->label,
+        .scope = {depth->scope.stages | stencil->scope.stages, depth->scope.access | stencil->scope.access},
+    };
+    record_use_settled(settling->part, range, &use, settling->sink);
 }
 
 static void look_at_depth(void *context, const struct subresource_range *range, const void *value)
 {
     struct settling *settling = context;
-    const struct contract_state *depth = value;
     struct subresource_range stencil = *range;
     stencil.aspects = 2;
-    settling->layout = depth->need.layout;
-    if (needs_layout(&depth->need))
+    settling->depth = ((const struct contract_state *)value)->need;
+    if (needs_layout(&settling->depth))
         subresource_map_read(&settling->needs->map, &stencil, look_at_stencil, settling);
 }
 
-static void settle(struct contract_image *part, const struct contract_image *needs)
+/* What was added goes before the secondary that is the next. */
+static void place(struct executing *executing, uint32_t index, const struct command_buffer *secondary,
+                  struct contract_image *part)
 {
-    struct settling settling = {part, needs, VK_IMAGE_LAYOUT_UNDEFINED};
+    struct command_buffer *primary = executing->primary;
+    if (!record_repair_is_needed(primary))
+        return;
+    bool repairs = primary->sync->mode == SYNC_REPAIR && !record_is_inside(primary);
+    if (repairs && index > executing->given)
+        give_down(executing, index);
+    record_repair_place(primary, part, FINDING_MISSING_TRANSITION, secondary);
+}
+
+static void settle(struct executing *executing, uint32_t index, const struct command_buffer *secondary,
+                   struct contract_image *part, const struct contract_image *needs)
+{
+    struct transition_sink sink = record_repair_begin(executing->primary);
+    struct settling settling = {.part = part, .needs = needs, .sink = &sink};
     struct subresource_range depth = subresource_range_all(&needs->map.shape);
     depth.aspects = 1;
     subresource_map_read(&needs->map, &depth, look_at_depth, &settling);
+    place(executing, index, secondary, part);
 }
 
 static void execute_image(struct executing *executing, uint32_t index, const struct command_buffer *secondary,
@@ -113,15 +137,10 @@ static void execute_image(struct executing *executing, uint32_t index, const str
     if (inside.attached)
         return;
     if (record_has_one_layout(primary, part->image))
-        settle(part, needs);
+        settle(executing, index, secondary, part, needs);
     struct transition_sink sink = record_repair_begin(primary);
     contract_execute(part, needs, &sink);
-    if (record_repair_is_needed(primary)) {
-        bool repairs = primary->sync->mode == SYNC_REPAIR && !record_is_inside(primary);
-        if (repairs && index > executing->given)
-            give_down(executing, index);
-        record_repair_place(primary, part, FINDING_MISSING_TRANSITION, secondary);
-    }
+    place(executing, index, secondary, part);
     if (primary->hold.holds)
         subresource_map_read(&needs->map, &all, add_uses, &inside);
 }
