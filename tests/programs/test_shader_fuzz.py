@@ -59,9 +59,9 @@ def judges(fault):
                "khronos_validation.syncval_shader_accesses_heuristic = true\n")
     return {
         "oracle": Judge(fault),
-        "current": Judge(LAVAPIPE, ("--strict", "--lavapipe"), CHROMIUM, hazards, 5),
-        "current-depth": Judge(fault, ("--strict",), CHROMIUM, hazards, 5),
-        "debian": Judge(LAVAPIPE, ("--strict", "--lavapipe"), DEBIAN, "", 5),
+        "current": Judge(LAVAPIPE, ("--strict", "--lavapipe"), CHROMIUM, hazards, 20),
+        "current-depth": Judge(fault, ("--strict",), CHROMIUM, hazards, 20),
+        "debian": Judge(LAVAPIPE, ("--strict", "--lavapipe"), DEBIAN, "", 20),
     }
 
 
@@ -78,7 +78,7 @@ class Run:
                 self.install(given.layer, folder)
                 env["ENABLE_ROBUST_CACHE"] = "1"
             done = subprocess.run([given.program, "--seed", str(seed), "--programs", str(programs), *judge.options,
-                                   *options], env=env, cwd=folder, capture_output=True, timeout=1200, check=False)
+                                   *options], env=env, cwd=folder, capture_output=True, timeout=3000, check=False)
             output = done.stdout.decode(errors="replace")
             self.status, self.errors = done.returncode, done.stderr.decode(errors="replace")[-2000:]
             self.hashes = re.findall(r"seed=\d+ hash=[0-9a-f]+", output)
@@ -160,7 +160,7 @@ def reduce(given, judge, seed, programs, options):
 def check(given, name, judge, options):
     programs = max(1, given.programs // judge.share)
     what = wrong(given, judge, given.seed, programs, options)
-    if what is None and options not in ((), ("--sync2",)) and programs > 20 and \
+    if what is None and options not in ((), ("--sync2",)) and programs > 10 and \
             not shows_faults(given, judge, given.seed, programs, options):
         what = "no fault in any program"
     print(name, *options, "ok" if what is None else "FAILED: " + what, flush=True)
@@ -175,7 +175,7 @@ def main():
     for name in ("program", "layer", "driver"):
         parser.add_argument(name, type=os.path.abspath)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--programs", type=int, default=200)
+    parser.add_argument("--programs", type=int, default=300)
     parser.add_argument("--judge", help="one of them alone")
     given = parser.parse_args()
     failed = False
