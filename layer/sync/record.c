@@ -10,8 +10,9 @@ static inline void use_range(struct command_buffer *buffer, struct image *image,
     struct contract_image *part = command_buffer_image(buffer, image);
     if (!part)
         return;
-    struct subresource_range both = *range;
+    struct subresource_range both;
     if (record_has_one_layout(buffer, image)) {
+        both = *range;
         uint32_t aspects = subresource_range_all(&part->map.shape).aspects;
         /* Nothing but layouts of depth and stencil says one thing of each, so that the other is in this
          * layout too. */

@@ -246,7 +246,6 @@ uint32_t fuzz_shader_count(bool compute);
 /* `pass`: with which it is to be compatible. */
 const struct fuzz_pipeline *fuzz_pipeline(struct fuzz *fuzz, const struct fuzz_pipeline_key *key,
                                           VkRenderPass pass);
-bool fuzz_keys_equal(const struct fuzz_pipeline_key *a, const struct fuzz_pipeline_key *b);
 
 /* --- shader_fuzz_set.c --- */
 

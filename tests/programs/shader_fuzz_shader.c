@@ -340,7 +340,7 @@ static VkPipeline graphics_create(struct fuzz *fuzz, const struct fuzz_pipeline 
     return pipeline;
 }
 
-bool fuzz_keys_equal(const struct fuzz_pipeline_key *a, const struct fuzz_pipeline_key *b)
+static bool keys_equal(const struct fuzz_pipeline_key *a, const struct fuzz_pipeline_key *b)
 {
     return a->compute == b->compute && a->shader == b->shader && a->vertex_reads == b->vertex_reads &&
            a->kind == b->kind && a->second_kind == b->second_kind && a->subpass == b->subpass &&
@@ -352,7 +352,7 @@ const struct fuzz_pipeline *fuzz_pipeline(struct fuzz *fuzz, const struct fuzz_p
                                           VkRenderPass pass)
 {
     for (uint32_t i = 0; i < fuzz->pipeline_count; i++)
-        if (fuzz_keys_equal(&fuzz->pipelines[i].key, key))
+        if (keys_equal(&fuzz->pipelines[i].key, key))
             return &fuzz->pipelines[i];
     kit_check(fuzz->pipeline_count < FUZZ_PIPELINES ? VK_SUCCESS : VK_ERROR_OUT_OF_POOL_MEMORY,
               "room for one more pipeline");
