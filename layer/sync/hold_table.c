@@ -3,13 +3,20 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define SIZE 4096 /* a power of two; where two meet, the later one counts anew */
-#define COUNT_MASK UINT64_C(3)
-_Static_assert(HOLD_VAIN_LIMIT < COUNT_MASK, "1 more than the count is kept, so that 0 is nobody's");
+#define SETS 1024 /* a power of two */
+#define WAYS 4
 
-/* Each entry is a key but for its last bits, which are the count and one. */
+/* Each entry is a key, whose last bits are known from the set that it stands in, and in their place what is
+ * counted: in vain so often since it was of use, given up at 2^patience. 0: nobody's. */
+#define SET_MASK ((uint64_t)SETS - 1)
+#define VAIN_MASK UINT64_C(0x7f)
+#define PATIENCE_SHIFT 7
+#define PATIENCE_FIRST 1
+#define PATIENCE_LAST 6
+_Static_assert(PATIENCE_LAST << PATIENCE_SHIFT < SETS && 1 << PATIENCE_LAST <= VAIN_MASK, "they have room");
+
 struct hold_table {
-    atomic_uint_fast64_t entries[SIZE];
+    atomic_uint_fast64_t entries[SETS][WAYS];
 };
 
 struct hold_table *hold_table_create(void)
@@ -28,29 +35,76 @@ uint64_t hold_mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
-static uint64_t slot_of(uint64_t key)
+struct count {
+    uint64_t vain, patience;
+};
+
+static struct count unpack(uint64_t entry)
 {
-    return key >> 2 & (SIZE - 1);
+    return (struct count){entry & VAIN_MASK, (entry & SET_MASK) >> PATIENCE_SHIFT};
 }
 
-int hold_table_vain(const struct hold_table *table, uint64_t key)
+/* False: nothing is known. */
+static bool get(const struct hold_table *table, uint64_t key, uint32_t *way, struct count *count)
 {
-    if (!table)
+    for (*way = 0; *way < WAYS; ++*way) {
+        uint64_t entry = atomic_load_explicit(&table->entries[key & SET_MASK][*way], memory_order_relaxed);
+        *count = unpack(entry);
+        if (count->patience && !((entry ^ key) & ~SET_MASK))
+            return true;
+    }
+    return false;
+}
+
+/* For a new key: the one from which least was learnt. */
+static uint32_t choose_way(const struct hold_table *table, uint64_t key)
+{
+    uint32_t best = 0;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < WAYS; i++) {
+        uint32_t way = (uint32_t)((key >> 32) + i) % WAYS;
+        struct count count =
+            unpack(atomic_load_explicit(&table->entries[key & SET_MASK][way], memory_order_relaxed));
+        if (count.patience < least) {
+            least = count.patience;
+            best = way;
+        }
+    }
+    return best;
+}
+
+static bool is_given_up(const struct count *count)
+{
+    return count->vain >> count->patience;
+}
+
+enum hold_verdict hold_table_ask(const struct hold_table *table, uint64_t key)
+{
+    struct count count;
+    uint32_t way;
+    if (!table || !get(table, key, &way, &count))
         return HOLD_UNKNOWN;
-    uint64_t entry = atomic_load_explicit(&table->entries[slot_of(key)], memory_order_relaxed);
-    bool found = (entry & COUNT_MASK) && !((entry ^ key) & ~COUNT_MASK);
-    return found ? (int)(entry & COUNT_MASK) - 1 : HOLD_UNKNOWN;
+    return is_given_up(&count) ? HOLD_GIVEN_UP : HOLD_KNOWN;
 }
 
-void hold_table_remember(struct hold_table *table, uint64_t key, bool vain)
+void hold_table_remember(struct hold_table *table, uint64_t key, enum hold_outcome outcome)
 {
+    struct count count;
+    uint32_t way;
     if (!table)
         return;
-    int count = hold_table_vain(table, key);
-    if (!vain)
-        count = 0;
-    else if (count < HOLD_VAIN_LIMIT)
-        count = count == HOLD_UNKNOWN ? 1 : count + 1;
-    atomic_store_explicit(&table->entries[slot_of(key)], (key & ~COUNT_MASK) | (uint64_t)(count + 1),
+    if (!get(table, key, &way, &count)) {
+        count = (struct count){0, PATIENCE_FIRST};
+        way = choose_way(table, key);
+    }
+    /* Passes into one target may read another image each: then the turn of each comes after some in vain. */
+    if (outcome == HOLD_MISSED && is_given_up(&count) && count.patience < PATIENCE_LAST)
+        count.patience++;
+    if (outcome != HOLD_IN_VAIN)
+        count.vain = 0;
+    else if (!is_given_up(&count))
+        count.vain++;
+    atomic_store_explicit(&table->entries[key & SET_MASK][way],
+                          (key & ~SET_MASK) | count.patience << PATIENCE_SHIFT | count.vain,
                           memory_order_relaxed);
 }

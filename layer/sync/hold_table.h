@@ -6,8 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOLD_VAIN_LIMIT 2 /* an instance held so often in vain for an image isn't held for it any more */
-#define HOLD_UNKNOWN (-1)
+enum hold_verdict {
+    HOLD_UNKNOWN,
+    HOLD_KNOWN,
+    HOLD_GIVEN_UP, /* it was held in vain too often: twice, and twice as often after each time that was wrong
+                    */
+};
+
+enum hold_outcome {
+    HOLD_IN_VAIN,
+    HOLD_USED,
+    HOLD_MISSED, /* it wasn't held, and should have been: it is held again */
+};
 
 struct hold_table;
 struct hold_table *hold_table_create(void); /* NULL on out of memory: then nothing is remembered */
@@ -15,9 +25,8 @@ void hold_table_destroy(struct hold_table *table);
 
 uint64_t hold_mix(uint64_t hash, uint64_t value);
 
-/* 0 to HOLD_VAIN_LIMIT, or HOLD_UNKNOWN. `key` is an instance's and an image's. `table` NULL: unknown. */
-int hold_table_vain(const struct hold_table *table, uint64_t key);
-/* Once more in vain, or (`vain` false) not: then it counts anew. */
-void hold_table_remember(struct hold_table *table, uint64_t key, bool vain);
+/* `key` is an instance's and an image's. `table` NULL: unknown. */
+enum hold_verdict hold_table_ask(const struct hold_table *table, uint64_t key);
+void hold_table_remember(struct hold_table *table, uint64_t key, enum hold_outcome outcome);
 
 #endif

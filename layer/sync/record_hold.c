@@ -130,8 +130,8 @@ static uint32_t find_dirty(struct command_buffer *buffer)
     return count;
 }
 
-/* Those for which an instance wasn't twice held in vain, and whether one like it had a barrier inside for an
- * image that it doesn't use. */
+/* Those for which an instance wasn't held in vain too often, and whether one like it had a barrier inside for
+ * an image that it doesn't use. */
 static bool choose_wanted(struct command_buffer *buffer, uint32_t dirty)
 {
     struct hold *hold = &buffer->hold;
@@ -142,12 +142,11 @@ static bool choose_wanted(struct command_buffer *buffer, uint32_t dirty)
     hold->pass = pass_key(buffer);
     const struct contract_image *image = buffer->changed;
     for (uint32_t i = 0; i < dirty; i++, image = image->changed_next)
-        if (hold_table_vain(table, key_of(hold->pass, image)) < HOLD_VAIN_LIMIT) {
+        if (hold_table_ask(table, key_of(hold->pass, image)) != HOLD_GIVEN_UP) {
             want(hold, image);
             wanted = true;
         }
-    int vain = inside ? hold_table_vain(table, key_of(hold->pass, NULL)) : HOLD_UNKNOWN;
-    if (vain != HOLD_UNKNOWN && vain < HOLD_VAIN_LIMIT) {
+    if (inside && hold_table_ask(table, key_of(hold->pass, NULL)) == HOLD_KNOWN) {
         want(hold, NULL);
         wanted = true;
     }
@@ -201,7 +200,7 @@ void record_hold_release(struct command_buffer *buffer)
     body_replay(&hold->body, buffer->handle);
     for (uint32_t i = 0; i < hold->wanted_count; i++) {
         hold_table_remember(buffer->sync->holds, key_of(hold->pass, hold->wanted[i].image),
-                            !hold->wanted[i].used);
+                            hold->wanted[i].used ? HOLD_USED : HOLD_IN_VAIN);
     }
     if (in_vain)
         atomic_fetch_add_explicit(&buffer->sync->counters.passes_held_in_vain, 1, memory_order_relaxed);
@@ -236,7 +235,7 @@ void record_hold_missed(struct command_buffer *buffer, const struct contract_ima
     /* It was dirty, but no descriptor referred to it when the instance began. */
     if (image && image->changed && !image->judged)
         atomic_store_explicit(&buffer->sync->unforeseen, true, memory_order_relaxed);
-    hold_table_remember(buffer->sync->holds, key_of(pass, image), false);
+    hold_table_remember(buffer->sync->holds, key_of(pass, image), HOLD_MISSED);
 }
 
 /* --- Uses --- */
