@@ -129,33 +129,41 @@ static void settle_one(struct contract_image *image, const struct subresource_ra
     }
 }
 
-/* `use` NULL: nothing more. */
-static void settle(struct contract_image *image, const struct subresource_range *range, VkImageLayout layout,
-                   const struct use *use, const struct transition_sink *sink)
+void record_settle_aspects(struct contract_image *image, const struct subresource_range *range,
+                           VkImageLayout layout)
 {
     struct subresource_range one = *range;
-    one.aspects = BOTH_ASPECTS;
     one.mip_count = one.layer_count = 1;
     for (uint32_t mip = 0; mip < range->mip_count; mip++)
         for (uint32_t layer = 0; layer < range->layer_count; layer++) {
             one.base_mip = range->base_mip + mip;
             one.base_layer = range->base_layer + layer;
             settle_one(image, &one, layout);
-            if (use && aspect_of(image, &one, 0).used && aspect_of(image, &one, 1).used)
-                contract_use(image, &one, use, sink);
         }
 }
 
-void record_settle_aspects(struct contract_image *image, const struct subresource_range *range,
-                           VkImageLayout layout)
+static void use_one_again(struct contract_image *image, const struct subresource_range *one,
+                          const struct use *use, const struct transition_sink *sink)
 {
-    settle(image, range, layout, NULL, NULL);
+    for (uint32_t aspect = 0; one->aspects >> aspect; aspect++) {
+        struct subresource_range range = *one;
+        range.aspects &= 1u << aspect;
+        if (range.aspects && aspect_of(image, one, aspect).used)
+            contract_use(image, &range, use, sink);
+    }
 }
 
-void record_use_settled(struct contract_image *image, const struct subresource_range *range,
-                        const struct use *use, const struct transition_sink *sink)
+void record_use_again(struct contract_image *image, const struct subresource_range *range,
+                      const struct use *use, const struct transition_sink *sink)
 {
-    settle(image, range, use->layout, use, sink);
+    struct subresource_range one = *range;
+    one.mip_count = one.layer_count = 1;
+    for (uint32_t mip = 0; mip < range->mip_count; mip++)
+        for (uint32_t layer = 0; layer < range->layer_count; layer++) {
+            one.base_mip = range->base_mip + mip;
+            one.base_layer = range->base_layer + layer;
+            use_one_again(image, &one, use, sink);
+        }
 }
 
 /* --- Both in one barrier --- */

@@ -121,16 +121,52 @@ static bool is_other_aspect(const struct barrier_part *a, const struct barrier_p
            a->range.layer_count == b->range.layer_count;
 }
 
+static uint32_t find_other(const struct record_scratch *scratch, uint32_t index)
+{
+    uint32_t other = 0;
+    while (other < scratch->part_count && !is_other_aspect(&scratch->parts[index], &scratch->parts[other]))
+        other++;
+    return other;
+}
+
+static bool have_others(const struct record_scratch *scratch, uint32_t both)
+{
+    for (uint32_t i = 0; i < scratch->part_count; i++)
+        if (scratch->parts[i].range.aspects != both && find_other(scratch, i) == scratch->part_count)
+            return false;
+    return true;
+}
+
+/* Of one aspect the parts are other mips and layers than of the other: each becomes one for every single of
+ * them. */
+static void take_apart(struct record_scratch *scratch)
+{
+    uint32_t count = scratch->part_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct barrier_part whole = scratch->parts[i];
+        struct barrier_part one = whole;
+        one.range.mip_count = one.range.layer_count = 1;
+        scratch->parts[i] = one;
+        for (uint32_t at = 1; at < whole.range.mip_count * whole.range.layer_count; at++) {
+            one.range.base_mip = whole.range.base_mip + at / whole.range.layer_count;
+            one.range.base_layer = whole.range.base_layer + at % whole.range.layer_count;
+            add_part(scratch, &one);
+        }
+    }
+}
+
 /* Of an image whose barriers name both aspects: makes the parts do so. False where no layout says it. */
 static bool unite_parts(struct record_scratch *scratch, uint32_t both)
 {
+    if (!have_others(scratch, both))
+        take_apart(scratch);
+    if (scratch->parts_lost)
+        return false;
     for (uint32_t i = 0; i < scratch->part_count; i++) {
         struct barrier_part *part = &scratch->parts[i];
         if (part->range.aspects == both)
             continue;
-        uint32_t other = i + 1;
-        while (other < scratch->part_count && !is_other_aspect(part, &scratch->parts[other]))
-            other++;
+        uint32_t other = find_other(scratch, i);
         if (other == scratch->part_count)
             return false;
         struct barrier_part *partner = &scratch->parts[other];

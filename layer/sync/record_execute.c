@@ -59,13 +59,13 @@ static void add_uses(void *context, const struct subresource_range *range, const
         record_hold_add_use(inside->primary, inside->part, range);
 }
 
-/* Mips and layers of which a secondary needs both aspects in one layout. What they lack goes before it while
- * it is known what both are in. */
+/* What aspects of an image lack for a secondary goes before it while it is known what both are in: afterwards
+ * they are as it leaves them. */
 struct settling {
     struct contract_image *part;
     const struct contract_image *needs;
     const struct transition_sink *sink;
-    struct need depth;
+    VkImageLayout layout; /* of depth */
 };
 
 static bool needs_layout(const struct need *need)
@@ -76,26 +76,29 @@ static bool needs_layout(const struct need *need)
 static void look_at_stencil(void *context, const struct subresource_range *range, const void *value)
 {
     const struct settling *settling = context;
-    const struct need *depth = &settling->depth, *stencil = &((const struct contract_state *)value)->need;
-    if (!needs_layout(stencil) || stencil->layout != depth->layout)
-        return;
-    struct use use = {
-        .layout = depth->layout,
-        .command = depth->command,
-        .label = (uint16_t)depth->label,
-        .scope = {depth->scope.stages | stencil->scope.stages, depth->scope.access | stencil->scope.access},
-    };
-    record_use_settled(settling->part, range, &use, settling->sink);
+    const struct need *stencil = &((const struct contract_state *)value)->need;
+    if (needs_layout(stencil) && stencil->layout == settling->layout)
+        record_settle_aspects(settling->part, range, settling->layout);
 }
 
 static void look_at_depth(void *context, const struct subresource_range *range, const void *value)
 {
     struct settling *settling = context;
+    const struct need *depth = &((const struct contract_state *)value)->need;
     struct subresource_range stencil = *range;
     stencil.aspects = 2;
-    settling->depth = ((const struct contract_state *)value)->need;
-    if (needs_layout(&settling->depth))
+    settling->layout = depth->layout;
+    if (needs_layout(depth))
         subresource_map_read(&settling->needs->map, &stencil, look_at_stencil, settling);
+}
+
+static void look_at_need(void *context, const struct subresource_range *range, const void *value)
+{
+    const struct settling *settling = context;
+    const struct need *need = &((const struct contract_state *)value)->need;
+    struct use use = {need->layout, need->command, (uint16_t)need->label, need->scope};
+    if (needs_layout(need))
+        record_use_again(settling->part, range, &use, settling->sink);
 }
 
 /* What was added goes before the secondary that is the next. */
@@ -116,9 +119,10 @@ static void settle(struct executing *executing, uint32_t index, const struct com
 {
     struct transition_sink sink = record_repair_begin(executing->primary);
     struct settling settling = {.part = part, .needs = needs, .sink = &sink};
-    struct subresource_range depth = subresource_range_all(&needs->map.shape);
+    struct subresource_range all = subresource_range_all(&needs->map.shape), depth = all;
     depth.aspects = 1;
     subresource_map_read(&needs->map, &depth, look_at_depth, &settling);
+    subresource_map_read(&needs->map, &all, look_at_need, &settling);
     place(executing, index, secondary, part);
 }
 

@@ -34,9 +34,9 @@ bool record_repair_unite_aspects(struct record_scratch *scratch, struct contract
  * other is in that one's too. record_aspects.c. */
 void record_settle_aspects(struct contract_image *image, const struct subresource_range *range,
                            VkImageLayout layout);
-/* The same; then both are used where this command buffer has used them before. */
-void record_use_settled(struct contract_image *image, const struct subresource_range *range,
-                        const struct use *use, const struct transition_sink *sink);
+/* A use of what of the range this command buffer has used before. */
+void record_use_again(struct contract_image *image, const struct subresource_range *range,
+                      const struct use *use, const struct transition_sink *sink);
 
 /* The masks of a barrier of the layer's: what the queue has, and what its stages can do. */
 struct scope record_scope_of_queue(const struct command_buffer *buffer, const struct scope *scope);
