@@ -61,7 +61,7 @@ struct behind_call {
     struct record_call call;
 };
 
-#define HOLD_WANTED 8 /* images for which an instance is held back that are told apart */
+#define HOLD_WANTED 32 /* images for which an instance is held back that are told apart */
 
 /* A render pass instance that is held back; record_hold.h. */
 struct hold {
