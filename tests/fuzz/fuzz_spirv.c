@@ -57,7 +57,7 @@ static void judge_swapped(uint32_t *words, size_t count, const struct spirv_modu
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const size_t count = size / sizeof(uint32_t);
-    uint32_t *words = malloc(count ? count * sizeof(words[0]) : 1);
+    uint32_t *words = calloc(count ? count : 1, sizeof(words[0]));
 
     require(words);
     memcpy(words, data, count * sizeof(words[0]));
