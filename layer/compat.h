@@ -57,7 +57,8 @@ struct compat_data_graph_pipeline_create_info {
     const void *pResourceInfos;
 };
 
-/* Structures in a submit's chain that count semaphores or nothing: a command buffer more doesn't concern them. */
+/* Structures in a submit's chain that count semaphores or nothing: a command buffer more doesn't concern
+ * them. */
 #define COMPAT_STRUCTURE_TYPE_WIN32_KEYED_MUTEX_ACQUIRE_RELEASE_INFO_NV ((VkStructureType)1000058000)
 #define COMPAT_STRUCTURE_TYPE_WIN32_KEYED_MUTEX_ACQUIRE_RELEASE_INFO_KHR ((VkStructureType)1000075000)
 #define COMPAT_STRUCTURE_TYPE_D3D12_FENCE_SUBMIT_INFO ((VkStructureType)1000078002)

@@ -454,37 +454,36 @@ static VkResult create_pipelines(struct device *device, const struct call *call)
         .stride = sizeof(*pCreateInfos), .allocator = pAllocator, .pipelines = pPipelines                    \
     }
 
-VkResult pipelines_create_graphics(struct device *self, PFN_vkCreateGraphicsPipelines next,
-                                      VkDevice device, VkPipelineCache pipelineCache,
-                                      uint32_t createInfoCount,
-                                      const VkGraphicsPipelineCreateInfo *pCreateInfos,
-                                      const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
+VkResult pipelines_create_graphics(struct device *self, PFN_vkCreateGraphicsPipelines next, VkDevice device,
+                                   VkPipelineCache pipelineCache, uint32_t createInfoCount,
+                                   const VkGraphicsPipelineCreateInfo *pCreateInfos,
+                                   const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
 {
     return create_pipelines(self, CALL(KIND_GRAPHICS, VK_NULL_HANDLE));
 }
 
 VkResult pipelines_create_compute(struct device *self, PFN_vkCreateComputePipelines next, VkDevice device,
-                                     VkPipelineCache pipelineCache, uint32_t createInfoCount,
-                                     const VkComputePipelineCreateInfo *pCreateInfos,
-                                     const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
+                                  VkPipelineCache pipelineCache, uint32_t createInfoCount,
+                                  const VkComputePipelineCreateInfo *pCreateInfos,
+                                  const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
 {
     return create_pipelines(self, CALL(KIND_COMPUTE, VK_NULL_HANDLE));
 }
 
 VkResult pipelines_create_ray_tracing(struct device *self, PFN_vkCreateRayTracingPipelinesKHR next,
-                                           VkDevice device, VkDeferredOperationKHR deferredOperation,
-                                           VkPipelineCache pipelineCache, uint32_t createInfoCount,
-                                           const VkRayTracingPipelineCreateInfoKHR *pCreateInfos,
-                                           const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
+                                      VkDevice device, VkDeferredOperationKHR deferredOperation,
+                                      VkPipelineCache pipelineCache, uint32_t createInfoCount,
+                                      const VkRayTracingPipelineCreateInfoKHR *pCreateInfos,
+                                      const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
 {
     return create_pipelines(self, CALL(KIND_RAY_TRACING_KHR, deferredOperation));
 }
 
 VkResult pipelines_create_ray_tracing_nv(struct device *self, PFN_vkCreateRayTracingPipelinesNV next,
-                                          VkDevice device, VkPipelineCache pipelineCache,
-                                          uint32_t createInfoCount,
-                                          const VkRayTracingPipelineCreateInfoNV *pCreateInfos,
-                                          const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
+                                         VkDevice device, VkPipelineCache pipelineCache,
+                                         uint32_t createInfoCount,
+                                         const VkRayTracingPipelineCreateInfoNV *pCreateInfos,
+                                         const VkAllocationCallbacks *pAllocator, VkPipeline *pPipelines)
 {
     return create_pipelines(self, CALL(KIND_RAY_TRACING_NV, VK_NULL_HANDLE));
 }

@@ -40,14 +40,6 @@ struct bind_point {
     struct bound_set sets[DESCRIPTOR_SETS];
 };
 
-/* A set together with what a pipeline uses of it. */
-struct seen_set {
-    VkDescriptorSet set;
-    const void *uses; /* struct shader_set; only compared */
-    uint64_t changes;
-};
-#define SEEN_SETS 256 /* a power of two */
-
 /* A descriptor that is read when the command buffer is submitted. */
 struct late_use {
     struct late_use *next;
@@ -62,7 +54,6 @@ struct late_use {
 
 struct bindings {
     struct bind_point points[POINT_COUNT];
-    struct seen_set seen[SEEN_SETS];
     struct pushed_set *pushed; /* all that are in the arena */
     struct late_use *late, *late_last;
     struct late_use *recent[LATE_RECENT];

@@ -56,7 +56,7 @@ void command_buffer_reset(struct command_buffer *buffer)
     buffer->end_count = buffer->end_capacity = 0;
     buffer->ends = NULL;
     bindings_reset(&buffer->bindings);
-    buffer->changes++; /* never what it was: bindings.seen holds on to it */
+    command_buffer_count_change(buffer);
     buffer->changed = NULL;
     buffer->use_count = 0;
     buffer->behind = NULL;

@@ -61,7 +61,7 @@ struct behind_call {
     struct record_call call;
 };
 
-#define HOLD_WANTED 8 /* images for which an instance is held back that are told apart */
+#define HOLD_WANTED 32 /* images for which an instance is held back that are told apart */
 
 /* A render pass instance that is held back; record_hold.h. */
 struct hold {
@@ -175,10 +175,16 @@ static inline void command_buffer_ask_about(struct command_buffer *buffer, struc
     buffer->changed = part;
 }
 
+/* What was seen so far has to be looked at again. */
+static inline void command_buffer_count_change(struct command_buffer *buffer)
+{
+    buffer->changes = ++buffer->pool->scratch.changes;
+}
+
 /* The state of the image may have become another. */
 static inline void command_buffer_changed(struct command_buffer *buffer, struct contract_image *part)
 {
-    buffer->changes++;
+    command_buffer_count_change(buffer);
     part->judged = false;
     command_buffer_ask_about(buffer, part);
 }

@@ -6,12 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum hold_verdict {
-    HOLD_UNKNOWN,
-    HOLD_KNOWN,
-    HOLD_GIVEN_UP, /* it was held in vain too often: twice, and twice as often after each time that was wrong
-                    */
-};
+/* Given up is what was held in vain too often: twice, and twice as often after each time that this was wrong.
+ */
+enum hold_verdict { HOLD_UNKNOWN, HOLD_KNOWN, HOLD_GIVEN_UP };
 
 enum hold_outcome {
     HOLD_IN_VAIN,

@@ -186,7 +186,7 @@ void record_hold_begin(struct command_buffer *buffer)
     buffer->hold.used = false;
     buffer->use_count = 0;
     /* What was looked at before isn't noted as used in this one. */
-    buffer->changes++;
+    command_buffer_count_change(buffer);
     atomic_fetch_add_explicit(&buffer->sync->counters.passes_held, 1, memory_order_relaxed);
 }
 

@@ -15,6 +15,14 @@ struct record_target {
     struct subresource_range range;
 };
 
+/* A set that was looked at, together with what a pipeline uses of it. */
+struct seen_set {
+    VkDescriptorSet set;
+    const void *uses; /* struct shader_set; only compared */
+    uint64_t changes; /* command_buffer.changes then */
+};
+#define SEEN_SETS 256 /* a power of two */
+
 struct barrier_arrays {
     uint32_t memory_capacity, buffer_capacity, image_capacity;
     VkMemoryBarrier2 *memory;
@@ -39,6 +47,10 @@ struct record_scratch {
     /* What is being made up for the batch: the call, and the one that waits in front of it. */
     struct barrier_arrays made, kept;
     uint32_t image_count;
+
+    /* Counts for all command buffers of the pool: none of them ever has a number again that another had. */
+    uint64_t changes;
+    struct seen_set seen[SEEN_SETS];
 
     /* A call that is being given down as vkCmdPipelineBarrier. */
     uint32_t memory1_capacity, buffer1_capacity, image1_capacity;

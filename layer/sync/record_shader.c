@@ -96,10 +96,10 @@ static void use_descriptor(struct looking *looking, const struct descriptor *des
 
 /* --- One set --- */
 
-static struct seen_set *seen_slot(struct bindings *bindings, VkDescriptorSet set, const void *uses)
+static struct seen_set *seen_slot(struct command_buffer *buffer, VkDescriptorSet set, const void *uses)
 {
     uint64_t key = (HANDLE_KEY(set) ^ (uint64_t)(uintptr_t)uses) * UINT64_C(0x9e3779b97f4a7c15);
-    return &bindings->seen[key >> 32 & (SEEN_SETS - 1)];
+    return &buffer->pool->scratch.seen[key >> 32 & (SEEN_SETS - 1)];
 }
 
 static bool was_seen(const struct seen_set *seen, VkDescriptorSet set, const void *uses, uint64_t changes)
@@ -111,7 +111,7 @@ static void use_set(struct looking *looking, VkDescriptorSet handle, const struc
                     const struct shader_set *used)
 {
     struct command_buffer *buffer = looking->buffer;
-    struct seen_set *seen = seen_slot(&buffer->bindings, handle, used);
+    struct seen_set *seen = seen_slot(buffer, handle, used);
     if (was_seen(seen, handle, used, buffer->changes)) {
         looking->skipped |= buffer->changes == looking->changes;
         return;
@@ -229,7 +229,7 @@ static void note_skipped(struct looking *looking)
         for (uint32_t j = 0; uses[i] && j < uses[i]->set_count; j++) {
             const struct shader_set *used = &uses[i]->sets[j];
             VkDescriptorSet set = looking->point->sets[used->number].set;
-            if (set && was_seen(seen_slot(&buffer->bindings, set, used), set, used, looking->changes))
+            if (set && was_seen(seen_slot(buffer, set, used), set, used, looking->changes))
                 note_set(looking, set, uses[i], used);
         }
 }

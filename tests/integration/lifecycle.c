@@ -1,7 +1,7 @@
 /* Objects come and go in any order, on any thread, or not at all. P01, P02, P03, C34.
  *
- * P11 (submit chains) is in sync_submit.c and test_submit.c, P12 (command pools) in sync_life.c; P21 (recording
- * threads) is measured by bench_barriers. */
+ * P11 (submit chains) is in sync_submit.c and test_submit.c, P12 (command pools) in sync_life.c; P21
+ * (recording threads) is measured by bench_barriers. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -188,7 +188,7 @@ static void compare_halves(void *unused)
     CHECK(caches.by_device[number_of("vkCreatePipelineCache")]);
     CHECK(barriers.by_device[number_of("vkCreateImage")]);
     CHECK(barriers.by_device[number_of("vkCmdPipelineBarrier")]);
-    CHECK(barriers.by_device[number_of("vkCmdDispatch")]); /* before which pending barriers go down */
+    CHECK(barriers.by_device[number_of("vkCmdDispatch")]);     /* before which pending barriers go down */
     CHECK(barriers.by_device[number_of("vkCmdBindPipeline")]); /* what shaders use */
     CHECK(barriers.by_device[number_of("vkCreateComputePipelines")]);
     CHECK_MESSAGE(of_caches > 10 && of_barriers > 100, "%u and %u", of_caches, of_barriers);

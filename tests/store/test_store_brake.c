@@ -144,7 +144,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BRAKE_TEST(nothing_there), BRAKE_TEST(set_found_removed), BRAKE_TEST(set_again_is_new),
-        BRAKE_TEST(not_ours),      BRAKE_TEST(folder_not_ours),   BRAKE_TEST(trimming_leaves_it), BRAKE_TEST(no_folder),
+        BRAKE_TEST(not_ours),      BRAKE_TEST(folder_not_ours),   BRAKE_TEST(trimming_leaves_it),
+        BRAKE_TEST(no_folder),
     };
     return cmocka_run_group_tests_name("brake", tests, NULL, NULL);
 }

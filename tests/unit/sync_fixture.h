@@ -29,7 +29,7 @@ struct fixture {
     uint32_t calls; /* that reached it */
     uint32_t destroyed_semaphores;
 
-    const char *extension;                 /* that the application enabled */
+    const char *extension; /* that the application enabled */
     uint32_t findings;
     struct finding finding; /* the last */
     uint64_t forgotten_semaphore, forgotten_fence;
