@@ -498,9 +498,9 @@ static void shader_objects(struct kit *kit)
     picture_paint(kit, commands, &source, 3);
     kit_transition(kit, commands, image, KIT_COLOR, UNDEFINED, COLOR);
     kit_needed(kit, commands, source.image, KIT_COLOR, COLOR, READ);
+    VkDescriptorSet set = kit_image_set(kit, &objects.layout, source.target.view, READ);
     kit_begin_target(commands, &target);
-    kit_shader_objects_draw(kit, commands, &objects,
-                            kit_image_set(kit, &objects.layout, source.target.view, READ));
+    kit_shader_objects_draw(kit, commands, &objects, set);
     kit_end_target(commands, &target);
     kit_transition(kit, commands, image, KIT_COLOR, COLOR, SRC);
     kit_run(kit, commands, image, 0, 0);
