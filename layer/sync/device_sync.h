@@ -65,7 +65,8 @@ struct device_sync {
                                set layouts for push descriptors are there, or it was seen */
 
     /* What the queues have done so far: device-wide image states, queues, semaphores, fences. Held for short
-     * computations, never over a call down. Taken before no other lock of the layer but report.c's. */
+     * computations, never over a call down. Taken before no other lock of the layer but report.c's, and those
+     * of descriptor sets that are read at submit. */
     pthread_mutex_t lock;
     struct queue_set *queue_set; /* queue.h; under lock */
     pthread_mutex_t memory_lock; /* of which images lie in which memory, so that loading doesn't wait for

@@ -14,7 +14,6 @@ static struct descriptor read_descriptor(const struct late_use *late)
     return descriptor;
 }
 
-/* Whether some of it is read through a descriptor that counts at submit, in front of `end`. */
 bool submission_reads_late(const struct command_buffer *buffer, const struct late_use *end,
                            const struct image *image, const struct subresource_range *range)
 {
