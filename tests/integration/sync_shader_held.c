@@ -320,16 +320,22 @@ static void composed_frame(const struct record_app *app, const struct record_vk 
     }
 }
 
+static void create_three(const struct record_app *app, struct shader_target targets[3],
+                         VkDescriptorSet sets[3])
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        VkImage image = app->images[IMAGE_MANY + 1 + i];
+        targets[i] = shaders_target(&shaders, image, shaders_view(&shaders, image, ONE), ONE, RECORD_SIDE);
+        sets[i] = shaders_one(&shaders, targets[i].view, SHADER);
+    }
+}
+
 static void run_composed(void *context)
 {
     struct record_app app;
     record_app_open(&app, context);
     open_objects(&app);
-    for (uint32_t i = 0; i < 3; i++) {
-        VkImage image = app.images[IMAGE_MANY + 1 + i];
-        layers[i] = shaders_target(&shaders, image, shaders_view(&shaders, image, ONE), ONE, RECORD_SIDE);
-        layer_sets[i] = shaders_one(&shaders, layers[i].view, SHADER);
-    }
+    create_three(&app, layers, layer_sets);
     for (int i = 0; i < 10; i++)
         record_run(&app, record_both(&app, composed_frame).got, "composed");
     shaders_close(&shaders);
@@ -424,11 +430,7 @@ static void run_many_sources(void *context)
     struct record_app app;
     record_app_open(&app, context);
     open_objects(&app);
-    for (uint32_t i = 0; i < 3; i++) {
-        VkImage image = app.images[IMAGE_MANY + 1 + i];
-        more[i] = shaders_target(&shaders, image, shaders_view(&shaders, image, ONE), ONE, RECORD_SIDE);
-        more_sets[i] = shaders_one(&shaders, more[i].view, SHADER);
-    }
+    create_three(&app, more, more_sets);
     for (kind = 0; kind < SHADER_PASSES; kind++) {
         struct recorded recorded = record_both(&app, many_sources);
         struct shader_insertion wanted[3];
